@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,8 @@ def test_comparison_in_other_formats(records: Path) -> None:
     )
     assert "nearest" in repr(table)
     assert "±" in repr(table)
+    assert len(everlearn.compare(records).rows) == len(everlearn.compare(str(records)).rows) == 2
+    assert len(everlearn.compare(everlearn.Record(records / "er")).rows) == 1
     rows = list(csv.DictReader(io.StringIO(table.to_csv())))
     assert {row["learner"] for row in rows} == {"er", "nearest"}
     latex = table.to_latex()
@@ -101,12 +104,14 @@ def test_default_folders_are_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_invalid_arguments(tmp_path: Path) -> None:
     stream = sprites(**SMALL)
-    with pytest.raises(BadInput, match="stream_settings are given with a finished stream"):
+    with pytest.raises(BadInput, match="stream_settings are given with a stream that is built"):
         everlearn.run("er", stream, stream_settings=SMALL)
     with pytest.raises(BadInput, match="unknown learner 'err'; did you mean 'er'"):
         everlearn.run("err", stream, record=tmp_path / "a")
     with pytest.raises(BadInput, match=r"it must be a subclass of everlearn\.learners\.Learner"):
         everlearn.run(dict, stream, record=tmp_path / "a")  # type: ignore[type-var, arg-type]
+    with pytest.raises(BadInput, match="has no name by which it can be found"):
+        everlearn.run("er", partial(sprites, **SMALL), record=tmp_path / "a")
     assert not (tmp_path / "a").exists()
 
 

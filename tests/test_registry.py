@@ -163,7 +163,7 @@ def test_function_as_a_stream() -> None:
     assert streams.from_json(stream.spec.to_json()).build().fingerprint() == stream.fingerprint()
     with pytest.raises(BadInput, match="unknown small setting 'image_siz'; did you mean 'image_size'"):
         streams.build({"stream": "mine.py:small", "image_siz": 20})
-    with pytest.raises(BadInput, match=r"gave int; it must give an everlearn\.streams\.Stream"):
+    with pytest.raises(BadInput, match=r"returned int; return an everlearn\.streams\.Stream"):
         streams.build({"stream": "mine.py:wrong"})
     with pytest.raises(BadInput, match="settings are named arguments with defaults"):
         streams.build({"stream": "mine.py:variable"})
@@ -176,5 +176,7 @@ def test_entry_points_do_not_replace_built_in_components() -> None:
     assert "everlearn" in registry.installed
     assert registry.knows("everlearn")
     assert not is_reference("everlearn")
-    with pytest.warns(Notice, match=r"built-in command 'pip' is used, not that of pip; name that one 'pip\."):
+    with pytest.warns(
+        Notice, match=r"built-in command 'pip' is used, not that of pip; select the latter as 'pip\."
+    ):
         assert registry.get("pip")(9.0) == 3.0

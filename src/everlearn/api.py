@@ -1,4 +1,4 @@
-"""The library in five calls: run, resume and compare, and what a `Record` can show and load."""
+"""Run, resume and compare, and the `Record` of a run with its figures and its trained learner."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from everlearn.streams.settings import StreamSettings
 RECORDS = Path("records")
 """Default folder of records."""
 SUMMARY = ("learner", "stream", "tasks", "average_accuracy", "forgetting", "seconds", "digest")
-"""What a notebook shows of a record."""
+"""The values of a record that a notebook shows."""
 
 LearnerLike = str | type[Learner]
 StreamLike = str | Stream | StreamSettings | Callable[..., Stream]
@@ -141,14 +141,16 @@ def resume(folder: Path | str, *, progress: bool = True) -> Record:
     return _finish(runs.resume(folder), Path(folder), progress=progress)
 
 
-def compare(records: "Iterable[runs.Record | Path | str]", *, metrics: Iterable[str] = ()) -> Comparison:
-    """A table of runs; those that differ in their seeds only become one row.
+def compare(
+    records: "Iterable[runs.Record | Path | str] | runs.Record | Path | str", *, metrics: Iterable[str] = ()
+) -> Comparison:
+    """A table of runs; runs that differ only in their seeds share a row.
 
-    It prints in a terminal, shows itself in a notebook, and converts with `to_pandas`, `to_latex`,
-    `to_markdown`, `to_csv`. Its `notes` say what ± is and which records were not counted.
+    A terminal prints it, a notebook renders it; `to_pandas`, `to_latex`, `to_markdown` and `to_csv` convert
+    it. Its `notes` define ± and list the records that were not counted.
 
     Args:
-        records: records, their folders, or folders of records.
+        records: records, their folders, or folders of records; or one of these.
         metrics: further metrics of the score table, such as "my_metrics.py:my_metric".
 
     Example:
@@ -163,7 +165,7 @@ def compare(records: "Iterable[runs.Record | Path | str]", *, metrics: Iterable[
         [('nearest', [0, 1])]
     """
     found: list[runs.Record] = []
-    for each in records:
+    for each in [records] if isinstance(records, runs.Record | Path | str) else records:
         if isinstance(each, runs.Record):
             found.append(each)
         else:
@@ -178,12 +180,14 @@ def _stream_settings(stream: StreamLike, settings: Mapping[str, Any] | None) -> 
         return streams.from_mapping({"stream": stream, **given})
     if isinstance(stream, Stream | StreamSettings):
         if given:
-            raise BadInput("stream_settings are given with a finished stream; give them when you build it")
+            raise BadInput(
+                "stream_settings are given with a stream that is built; give them when you build it"
+            )
         spec = getattr(stream, "spec", None) if isinstance(stream, Stream) else stream
         if not isinstance(spec, StreamSettings):
             raise BadInput(
-                f"{type(stream).__name__} has no settings to build it again from; give its class, or the "
-                "function that builds it, so that the run can be resumed"
+                f"{type(stream).__name__} has no settings from which a resumed run could build it; give its "
+                "class, or a function that builds it"
             )
         return spec
     return streams.from_mapping({"stream": streams.REGISTRY.reference(stream), **given})

@@ -1,7 +1,7 @@
-"""Threads of numpy's matrix products.
+"""The number of threads of numpy's matrix products.
 
-OpenBLAS, which packages of numpy contain, has threads of its own, which wait for work in loops. Beside other
-threads, and for small matrices, they cost more than they save.
+Packages of numpy contain OpenBLAS, whose threads wait for work in busy loops. They slow down other threads,
+and cost more than they save for small matrices.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ NAMES = ("scipy_openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads", "o
 
 @contextmanager
 def blas_threads(n: int) -> Iterator[None]:
-    """Context in which matrix products of numpy use n threads, if its library is OpenBLAS.
+    """Context in which numpy's matrix products use n threads, if numpy uses OpenBLAS.
 
     Example:
         >>> with blas_threads(1):
@@ -38,7 +38,7 @@ def blas_threads(n: int) -> Iterator[None]:
 
 @cache
 def openblas() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
-    """Functions of numpy's OpenBLAS that get and set its number of threads; none with another library."""
+    """Functions that get and set the number of threads of numpy's OpenBLAS; none with another library."""
     for path in Path(np.__file__).parent.with_name("numpy.libs").glob("*openblas*"):
         library = ctypes.CDLL(str(path))  # numpy has loaded it
         for name in NAMES:

@@ -47,13 +47,17 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
 
 
 def check_range(name: str, value: Any, low: float, high: float) -> None:
-    """Raise unless low <= value <= high; NaN is out of range."""
-    if not low <= value <= high:
+    """Raise unless low <= value <= high; NaN and values that are not numbers are out of range."""
+    try:
+        is_inside = low <= value <= high
+    except TypeError:
+        is_inside = False
+    if not is_inside:
         raise BadInput(f"{name} is {value}; it must be between {low} and {high}")
 
 
 def is_integer(value: object) -> bool:
-    """Whether a value is a whole number of Python or numpy; True and False are not."""
+    """Whether a value is an integer of Python or numpy; True and False are not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 

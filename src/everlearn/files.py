@@ -56,9 +56,8 @@ class Disk:
     def sync(self, file: int) -> None:
         """Flush a file, or the entries of a folder, to the device."""
         if sys.platform == "darwin":
-            with suppress(
-                OSError
-            ):  # some file systems have only fsync, which leaves data in the drive's cache
+            # Some file systems have only fsync, which leaves data in the drive's cache.
+            with suppress(OSError):
                 fcntl.fcntl(file, fcntl.F_FULLFSYNC)
                 return
         os.fsync(file)
@@ -92,7 +91,7 @@ disk = Disk()
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file atomically: a reader sees the old content or the new one."""
+    """Write a file atomically: a reader sees either the old or the new content."""
     temporary = path.with_name(f".{path.name}.new")
     with os_error_context(path):
         file = disk.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_RDWR)
@@ -135,13 +134,13 @@ def make_folder(path: Path) -> None:
         try:
             disk.make_folder(path)
         except FileExistsError:
-            if not path.is_dir():  # otherwise another process has made it in the meantime
+            if not path.is_dir():  # if it is one, another process has made it in the meantime
                 raise
         sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the entries of a folder to the device; Windows does so by itself."""
+    """Flush the entries of a folder to the device; Windows does it without a call."""
     if sys.platform == "win32":
         return
     file = os.open(folder, os.O_RDONLY)
@@ -204,7 +203,7 @@ class FolderLock:
 
     Args:
         folder: an existing folder.
-        name: of the lock file; None locks the folder itself and leaves no file.
+        name: name of the lock file; None locks the folder itself and leaves no file.
         shared: allow other shared locks at the same time; on Windows they take turns.
         wait: wait until the lock is free; by default an error names the holder.
     """
@@ -229,7 +228,7 @@ class FolderLock:
         self.release()
 
     def __del__(self) -> None:
-        if os is not None:  # which it is at the end of the process; the system releases the lock then
+        if os is not None:  # at interpreter exit modules are None, and the system releases the lock
             self.release()
 
     def acquire(self) -> Self:

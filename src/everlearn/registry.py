@@ -44,9 +44,9 @@ class ComponentSource(NamedTuple):
 FILE_MODULE = "everlearn_file_"
 """Start of the names of modules that were imported from files."""
 
-_recorded: dict[str, ComponentSource] = {}
-_given: dict[str, Any] = {}
-_modules: dict[tuple[str, str], ModuleType] = {}
+_recorded: dict[str, ComponentSource] = {}  # of opened records, by reference
+_referenced: dict[str, Any] = {}  # components that `Registry.reference` was called with, by reference
+_modules: dict[tuple[str, str], ModuleType] = {}  # modules imported from files, by path and checksum
 
 
 @dataclass(frozen=True)
@@ -112,18 +112,22 @@ class Registry:
         """The reference of a class or function: its short name, import string or file."""
         if not self.accepts(component):
             raise BadInput(f"{component!r:.80} is {_describe(component)}; it must be {self.expected}")
-        name, module = component.__qualname__, component.__module__
+        name, module = getattr(component, "__qualname__", "<partial>"), component.__module__
         if "<locals>" in name:
             raise BadInput(
                 f"{name} is defined inside a function; define it in a module, so that it can be found"
+            )
+        if "<" in name:
+            raise BadInput(
+                f"{component!r:.80} has no name by which it can be found; define a function or class"
             )
         for short, target in (*self.builtin.items(), *((n, p.value) for n, p in self.installed.items())):
             if target == f"{module}:{name}":
                 return short
         where = _module_reference(module)
-        # Files and cells of a notebook are looked up each time, because they may have changed since.
+        # Components of files and notebook cells are looked up each time, because they may have changed.
         if where != "__main__" and not module.startswith(FILE_MODULE):
-            _given[f"{where}:{name}"] = component
+            _referenced[f"{where}:{name}"] = component
         return f"{where}:{name}"
 
     def _load(self, reference: str) -> Any:
@@ -131,8 +135,8 @@ class Registry:
             self._notify_if_hidden(reference)
             target = self.builtin[reference]
             return _attribute(importlib.import_module(target.partition(":")[0]), target)
-        if reference in _given:
-            return _given[reference]
+        if reference in _referenced:
+            return _referenced[reference]
         if is_reference(reference):
             return self._outside(reference)
         if reference not in self.installed:
@@ -142,11 +146,11 @@ class Registry:
         return _attribute(_import(point.module, what), point.value)
 
     def _notify_if_hidden(self, name: str) -> None:
-        """Say that a built-in component is used instead of one of an installed package."""
+        """Warn that a built-in component is used instead of that of an installed package."""
         point = self._entry_points.get(name)
         if point is not None and point.value != self.builtin[name]:
             what = f"the built-in {self.kind} {name!r} is used, not that of {_package(point)}"
-            warnings.warn(f"{what}; name that one {point.value!r}", Notice, stacklevel=4)
+            warnings.warn(f"{what}; select the latter as {point.value!r}", Notice, stacklevel=4)
 
     def _outside(self, reference: str) -> Any:
         where, _, name = reference.partition(":")
@@ -183,7 +187,7 @@ def is_reference(name: str) -> bool:
 
 
 def add_sources(sources: Mapping[str, Any]) -> None:
-    """Make components of a record available: where they were found when it was created, by reference.
+    """Register where components of a record were found when it was created, by reference.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -198,7 +202,7 @@ def add_sources(sources: Mapping[str, Any]) -> None:
 
 
 def recorded_sources() -> dict[str, dict[str, str]]:
-    """What `add_sources` was given, for other processes.
+    """The sources that `add_sources` registered, to pass them to other processes.
 
     Example:
         >>> add_sources({"other_method.py": {"file": "/work/other_method.py", "root": "/work", "sha256": ""}})
@@ -209,7 +213,7 @@ def recorded_sources() -> dict[str, dict[str, str]]:
 
 
 def find_file(name: str) -> Path:
-    """The file of a reference: relative to the current folder, or where a record has it from.
+    """The file of a reference: relative to the current folder, or at its path in a record.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -228,7 +232,7 @@ def find_file(name: str) -> Path:
 
 
 def _import_file(path: Path) -> ModuleType:
-    """The module in a file; imported again if the file has changed."""
+    """The module in a file, imported again if the file has changed."""
     key = str(path), _hash(path)
     if key not in _modules:
         name = f"{FILE_MODULE}{key[1][:12]}.{path.stem}"
@@ -288,7 +292,7 @@ def _package(point: EntryPoint) -> str:
 
 
 def _module_reference(module: str) -> str:
-    """The part of a reference before the colon: a module, or the file of a script or of a file component."""
+    """The part of a reference before the colon: a module, or the file of a script or of a component."""
     loaded = sys.modules.get(module)
     file = getattr(loaded, "__file__", None)
     is_file = module == "__main__" or module.startswith(FILE_MODULE)

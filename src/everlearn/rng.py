@@ -1,6 +1,6 @@
 """Counter-based random numbers: a value depends only on its address (seed, purpose, counters).
 
-Only raw Philox words are used, whose values numpy guarantees across versions.
+It uses raw Philox words only, because numpy guarantees their values across versions.
 """
 
 import hashlib
@@ -30,24 +30,24 @@ class Rng:
         self._bits = bits
 
     def words(self, n: int) -> npt.NDArray[np.uint64]:
-        """N raw 64-bit words."""
+        """`n` raw 64-bit words."""
         return np.asarray(self._bits.random_raw(n), dtype=np.uint64)
 
     def uniform(self, n: int, low: float = 0.0, high: float = 1.0) -> FloatArray:
-        """N uniform numbers in [low, high)."""
+        """`n` uniform numbers in [low, high)."""
         unit = (self.words(n) >> np.uint64(11)).astype(np.float64) * 2.0**-53
         return low + (high - low) * unit
 
     def integers(self, n: int, high: int) -> IntArray:
-        """N integers in [0, high); the bias is below high / 2**53."""
+        """`n` integers in [0, high); the bias is below high / 2**53."""
         return np.minimum((self.uniform(n) * high).astype(np.int64), high - 1)
 
     def permutation(self, n: int) -> IntArray:
-        """A random permutation of 0..n-1."""
+        """A random permutation of 0 to n - 1."""
         return np.argsort(self.words(n), kind="stable").astype(np.int64, copy=False)
 
     def normal(self, n: int) -> FloatArray:
-        """N standard normal numbers (Box-Muller)."""
+        """`n` standard normal numbers (Box-Muller)."""
         u, v = self.uniform(n), self.uniform(n)
         return np.asarray(np.sqrt(-2.0 * np.log1p(-u)) * np.cos(2.0 * np.pi * v), dtype=np.float64)
 

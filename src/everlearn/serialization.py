@@ -42,9 +42,9 @@ def unpack(data: bytes) -> Tree:
         plain = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["plain"])
         tree = _insert_arrays(plain, load(data))
     except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise BadInput(f"this is not a saved state ({error}); it cannot be read") from None
+        raise BadInput(f"this is not a saved state ({error}); use a file that everlearn has saved") from None
     if not isinstance(tree, dict):
-        raise BadInput("this is not a saved state (it has no names); it cannot be read")
+        raise BadInput("this is not a saved state (it has no names); use a file that everlearn has saved")
     return tree
 
 

@@ -94,7 +94,7 @@ def validation_error(settings: type[Settings], errors: Iterable[ErrorDetails]) -
 
 
 def _reject_booleans(model: type[Settings], settings: dict[str, Any]) -> None:
-    """Raise where a boolean stands for a number; pydantic would take True for 1."""
+    """Raise if a boolean is given for a number; pydantic would convert True to 1."""
     for name, value in settings.items():
         field = model.model_fields.get(name)
         if isinstance(value, bool) and field is not None and "bool" not in str(field.annotation):
@@ -131,7 +131,7 @@ def from_dotted(settings: Mapping[str, Any], sections: Collection[str]) -> dict[
 def flatten(settings: Mapping[str, Any], prefix: str = "", *, keep_none: bool = True) -> dict[str, Any]:
     """All values by their dotted names, at any depth, with a prefix.
 
-    Records from before a setting existed do not have it; without `keep_none` they equal those with None.
+    Records that are older than a setting lack it; without `keep_none` they equal records with None.
     """
     flat: dict[str, Any] = {}
     for name, value in settings.items():
@@ -143,7 +143,7 @@ def flatten(settings: Mapping[str, Any], prefix: str = "", *, keep_none: bool = 
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """For each setting that differs, "stream.image_size was 64, is 32"; None and a missing one are equal."""
+    """One text such as "stream.image_size was 64, is 32" per changed setting; None equals a missing one."""
     before, after = flatten(old, keep_none=False), flatten(new, keep_none=False)
     pairs = {name: (before.get(name, UNSET), after.get(name, UNSET)) for name in {**before, **after}}
     return [f"{name} was {was}, is {now}" for name, (was, now) in pairs.items() if was != now]
@@ -174,7 +174,7 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def read_json(text: str, source: str) -> dict[str, Any]:
-    """A JSON object; duplicate names and numbers that are not finite are errors, which name the source.
+    """A JSON object; duplicate names and infinite or NaN numbers are errors, which name the source.
 
     Example:
         >>> read_json('{"a": 1, "a": 2}', "the spec")
@@ -221,7 +221,7 @@ def _check_length(text: str | bytes, source: str) -> None:
 
 
 def write_toml(settings: Mapping[str, Any], table: str = "") -> str:
-    """Nested settings as TOML, one table per section; None is left out."""
+    """Nested settings as TOML, one table per section, without None."""
     given = {name: value for name, value in settings.items() if value is not None}
     sections = {name: value for name, value in given.items() if isinstance(value, dict)}
     lines = [f"{name} = {toml_value(value)}\n" for name, value in given.items() if name not in sections]

@@ -12,6 +12,7 @@ from everlearn.factors import Factors
         ({"x": [[0.5]]}, r"x has shape \(1, 1\)"),
         ({"y": [np.nan]}, "y contains a value that is not finite"),
         ({"scale": [1.0, 0.0]}, "scale is 0.0; it must be above 0"),
+        ({"colour": "red"}, "colour is 'red'; it must be a number"),
         ({"colour": [1.0, 1.0]}, r"colour has shape \(2,\)"),
         ({"colour": [1.0, 1.0, 2.0]}, "colour contains a value outside"),
         ({"x": [0.1, 0.2], "y": [0.1, 0.2, 0.3]}, "different lengths"),

@@ -52,6 +52,9 @@ def test_poses_outside_a_box_are_uniform():
     ("space", "arguments", "message"),
     [
         (FactorSpace(), {"held_out": 625}, "held_out is 625; it must be between 0 and 624"),
+        (FactorSpace(), {"held_out": "some"}, "held_out is 'some'; give a number of poses"),
+        (FactorSpace(), {"held_out": {"scale": 1}}, "the box in scale is 1; give .low, high."),
+        (FactorSpace(scale={"low": 0.5, "high": 1}), {"n": 0}, "n is 0; it must be between 1"),
         (FactorSpace(), {"held_out": -1}, "held_out is -1"),
         (FactorSpace(), {"held_out": {"scale": (0, 3)}}, "contains everything"),
         (FactorSpace(), {"held_out": {"scale": (0.51, 0.52)}}, "contains nothing"),

@@ -74,6 +74,11 @@ def test_angles_of_a_grid_are_distinct(n):
     assert len(np.unique(np.exp(1j * angles).round(9))) == n
 
 
+def test_numbers_of_values_may_be_numpy_integers():
+    n = np.int64(2)
+    assert FactorSpace(scale=n, angle=n, colour=n) == FactorSpace(scale=2, angle=2, colour=2)
+
+
 def test_grid_of_one_is_canonical():
     assert FactorSpace(scale=1, angle=1, x=1, y=1).combination([0]) == Factors.canonical()
 
@@ -131,6 +136,10 @@ def test_sample_covers_the_ranges():
     [
         ({"scale": 0}, "the number of scale values is 0"),
         ({"scale": []}, "scale is an empty list"),
+        ({"scale": 5.0}, "scale is 5.0; give a number of values"),
+        ({"scale": "big"}, "scale is b; it must be between"),
+        ({"y": {"low": "a", "high": 1}}, "y.low is a; it must be between"),
+        ({"colour": 0.5}, "colour is 0.5; give each colour as red, green and blue"),
         ({"scale": [0.5, 0.5]}, "give each value once"),
         ({"scale": [-1.0]}, "scale is -1.0; it must be between"),
         ({"x": [1.5]}, "x is 1.5; it must be between 0.0 and 1.0"),
@@ -153,6 +162,8 @@ def test_invalid_values_are_rejected(values, message):
 def test_invalid_indices_and_boxes_are_rejected():
     with pytest.raises(BadInput, match="no combination 625"):
         FactorSpace().combination([625])
+    with pytest.raises(BadInput, match="no combination -1"):
+        FactorSpace().combination([-1, 5])
     with pytest.raises(BadInput, match="unknown factor 'scall'; did you mean 'scale'"):
         FactorSpace().inside({"scall": (0, 1)})
     with pytest.raises(BadInput, match="low must not be above high"):

@@ -91,3 +91,8 @@ def test_settings_model_has_choices_and_bounds() -> None:
 )
 def test_only_exemplar_memories_can_be_edited(name: str, edits: bool) -> None:
     assert isinstance(learner_class(name).tiny(), EditsMemory) is edits
+
+
+def test_seeds_are_bounded() -> None:
+    with pytest.raises(BadInput, match="seed is 9223372036854775808; it must be at most"):
+        learner_class("nearest")(seed=2**63)

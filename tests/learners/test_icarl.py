@@ -79,10 +79,10 @@ def test_class_means_follow_the_network() -> None:
         learner.predict(task.test.images)
         learner.end(task.for_learner())
     learner.learn(stream.task(2).train[:32])
-    kept = learner.class_means()
+    kept = learner.stored_means.means()
     learner.stored_means.clear()
-    np.testing.assert_array_equal(learner.class_means(), kept)
-    mean = learner.unit_features(learner.buffer.of(learner.buffer.labels()[0]).images).mean(0)
+    np.testing.assert_array_equal(learner.stored_means.means(), kept)
+    mean = learner.stored_means.unit_features(learner.buffer.of(learner.buffer.labels()[0]).images).mean(0)
     np.testing.assert_allclose(kept[0], mean / np.linalg.norm(mean))
 
 

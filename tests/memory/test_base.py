@@ -268,6 +268,8 @@ def test_other_files_are_rejected(tmp_path: Path) -> None:
     ]:
         with pytest.raises(BadInput, match=sentence):
             ExemplarMemory.open(tmp_path / name)
+    with pytest.raises(BadInput, match="cannot be read"):
+        open_state(tmp_path, "exemplars")
     with pytest.raises(BadInput, match="there is no file"):
         ExemplarMemory.open(tmp_path / "missing")
 

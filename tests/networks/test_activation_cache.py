@@ -1,6 +1,7 @@
 """Outputs of frozen layers come from the disk and are the same as if they were computed."""
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,22 @@ def test_size_is_bounded_and_old_caches_go_first(tmp_path: Path) -> None:
     assert not (tmp_path / "old").exists()
     assert 4 <= len(new) < len(KEYS)
     np.testing.assert_array_equal(old.get(KEYS[0]), ROW)
+
+
+def test_a_cache_that_another_process_removes_is_not_an_error(tmp_path: Path) -> None:
+    cached = CachedLayers(layers(), (8, 8), tmp_path)
+    expected = cached(IMAGES[:3])
+    shutil.rmtree(cached.rows.folder)
+    assert torch.equal(cached(IMAGES[:5])[:3], expected)
+    assert torch.equal(cached(IMAGES[:5])[:3], expected)
+
+
+def test_a_cache_in_use_is_not_the_oldest(tmp_path: Path) -> None:
+    used = CachedRows(tmp_path / "used", size=4)
+    used.add({KEYS[0]: ROW})
+    os.utime(tmp_path / "used", (0, 0))
+    used.add({KEYS[1]: ROW})
+    assert (tmp_path / "used").stat().st_mtime > 0
 
 
 def test_folder_is_set_by_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Files of published weights: torch's own format without torch, and what is refused."""
 
 import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 from everlearn.errors import BadInput
-from everlearn.networks.published_weights import published, read_arrays
+from everlearn.networks.published_weights import PTH_MAGIC, published, read_arrays
 
 
 def save(content: Any, path: Path) -> None:
@@ -55,7 +56,9 @@ def test_damaged_files_are_refused(tmp_path):
     (tmp_path / "very short.pth").write_bytes(content[:100])
     (tmp_path / "empty.pth").write_bytes(b"")
     (tmp_path / "net.safetensors").write_bytes(b"no weights")
-    for name in ("short.pth", "very short.pth", "empty.pth", "net.safetensors"):
+    parts = (PTH_MAGIC, 1001, {}, {}, ["storage that no tensor names"])
+    (tmp_path / "other.pth").write_bytes(b"".join(map(pickle.dumps, parts)))
+    for name in ("other.pth", "short.pth", "very short.pth", "empty.pth", "net.safetensors"):
         with pytest.raises(BadInput, match="is not a file of weights, or it is damaged"):
             read_arrays(tmp_path / name)
 

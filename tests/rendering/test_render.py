@@ -161,6 +161,8 @@ def test_no_factors_write_out_of_bounds(
         ({"factors": Factors(x=-17)}, "x is -17.0; it must be between -16 and 16"),
         ({"background": 1.1}, "background is 1.1; its levels must be from 0 to 1"),
         ({"background": (0.1, 0.2)}, "background has shape (2,)"),
+        ({"background": np.zeros((2, 3))}, "background has shape (2, 3); give one level, or red, green and"),
+        ({"background": "red"}, "background is 'red'; it must be a number or a list of numbers"),
         ({"foreground": float("nan")}, "foreground is nan"),
         ({"dtype": np.int16}, "dtype is int16; it must be uint8 (0 to 255) or float32 (0 to 1)"),
         ({"threads": 0}, "threads is 0; it must be a whole number of at least 1"),

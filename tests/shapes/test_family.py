@@ -153,7 +153,10 @@ def test_variance_decreases_with_difficulty() -> None:
         ({"radial_noise": -0.1}, "radial_noise is -0.1; it must be between 0 and 1"),
         ({"angular_noise": float("nan")}, "angular_noise is nan"),
         ({"spline_orders": (1, 2)}, "spline_orders is (1, 2); give (1,), (3,) or (1, 3)"),
+        ({"spline_orders": 3}, "spline_orders is 3; give (1,), (3,) or (1, 3)"),
+        ({"similarity": "high"}, "similarity is high; it must be between 0 and 1"),
         ({"group_size": 0}, "group_size is 0"),
+        ({"group_size": 2.5}, "group_size is 2.5; it must be a whole number of shapes"),
     ],
 )
 def test_invalid_options_are_rejected(options: dict[str, object], message: str) -> None:

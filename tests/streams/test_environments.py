@@ -77,6 +77,7 @@ def test_mix():
     [
         ({"sequence": []}, "sequence is []; it must have at least 1 item"),
         ({"sequence": ["moving-sprits"]}, "unknown dataset 'sprits'; did you mean 'sprites'?"),
+        ({"sequence": ["moving-"]}, "unknown dataset ''; known are"),
         ({"sequence": ["movin-sprites"]}, "unknown variant 'movin'; did you mean 'moving'?"),
         ({"image_size": 16, "drawn_size": 17}, "drawn_size is 17, more than image_size 16; reduce it"),
         ({"sequence": ["sprites"], "mix": 2}, "mix is 2; it must be at most 1"),

@@ -96,6 +96,8 @@ INVALID = {
     "labels contain -1; labels must not be negative": (IMAGES, LABELS - 1),
     "labels are of the type float64, such as 0.5; give whole numbers": (IMAGES, LABELS + 0.5),
     "labels are of the type <U1, such as 'a'; give whole numbers from 0": (IMAGES[:2], ["a", "b"]),
+    "labels are of the type object, such as 'a'; give whole": (IMAGES[:2], np.array(["a", "b"], object)),
+    "a list is not an array (setting an array element": ([[[1, 2], [3]]], [0]),
     "images have different sizes, such as (8, 8) and (9, 9)": ([np.ones((n, n)) for n in (8, 9)], [0, 1]),
     "images[3] contains NaN or infinity": (np.where(np.arange(60) == 3, np.nan, 0.5)[:, None, None], LABELS),
     "images have values from 0 to 256; integers must be in 0..255": (IMAGES + (IMAGES == 255) * 1, LABELS),
@@ -202,6 +204,17 @@ def test_huggingface_path_and_dataset_in_memory_have_the_same_images(tmp_path):
         assert (a.train, a.val, a.test) == (b.train, b.val, b.test)
     apart = datasets.load_from_disk(path)
     assert from_huggingface(apart["train"], test=apart["test"]).spec == in_memory.spec
+
+
+def test_huggingface_test_labels_must_be_known():
+    datasets = pytest.importorskip("datasets")
+    features = datasets.Features(image=datasets.Image(), label=datasets.ClassLabel(names=["cat", "dog"]))
+    rows = {"image": [Image.new("L", (8, 8))] * 4, "label": [0, 1] * 2}
+    train = datasets.Dataset.from_dict(rows, features)
+    test = datasets.Dataset.from_dict({**rows, "label": ["cat", "cow"] * 2})
+    test = test.cast_column("image", datasets.Image())
+    with pytest.raises(BadInput, match="unknown label of test images 'cow'; known are 'cat', 'dog'"):
+        from_huggingface(train, test)
 
 
 # -------------------------------------------------------------------------------- folders and tables

@@ -88,6 +88,7 @@ def test_invalid_settings_are_rejected(given, message):
         ({"stream": "sprits"}, "unknown stream 'sprits'; did you mean 'sprites'?"),
         ({"image_size": 32}, "do not name a stream"),
         ({"stream": 3}, "do not name a stream"),
+        ("sprites", "the settings 'sprites' do not name a stream"),
     ],
 )
 def test_unknown_streams_are_rejected(given, message):

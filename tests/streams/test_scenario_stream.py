@@ -55,7 +55,7 @@ def test_sample_changes_little_with_new_tasks():
 
 @pytest.mark.parametrize(("n_tasks", "size"), [(0, 10), (-1, 10), (11, 10), (5, 0)])
 def test_invalid_arguments_are_rejected(n_tasks, size):
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInput, match=r"n_tasks is (0|-1|11); it must be|size is 0; it must be"):
         toy(n_tasks=10).eval_sample(n_tasks, size=size)
 
 

@@ -86,7 +86,7 @@ def test_similar_shapes():
     assert spread(1.0) < 0.5 * spread(0.0)
 
 
-@pytest.mark.parametrize("k", [-1, 2**40, 2**70])
+@pytest.mark.parametrize("k", [-1, 2**40, 2**70, 0.5, "a"])
 def test_task_index_out_of_range(k):
     with pytest.raises(BadInput, match="there is no task"):
         streams.sprites().task(k)

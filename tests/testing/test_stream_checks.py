@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from everlearn.errors import BadInput
 from everlearn.streams import Batch, Stream, Task, sprites
 from everlearn.testing import BrokenContract, check_stream
 
@@ -48,6 +49,23 @@ def random_images(task: Task) -> Batch:
 
 def other_labels(task: Task) -> Batch:
     return Batch(task.test.images, task.test.labels + 1000)
+
+
+def test_missing_number_of_tasks_is_reported() -> None:
+    stream = Changed()
+    del stream.n_tasks
+    with pytest.raises(BrokenContract, match="has no attribute n_tasks; set it in the constructor"):
+        check_stream(stream)
+
+
+def test_evaluation_sample_of_no_tasks_is_refused() -> None:
+    with pytest.raises(BadInput, match="n_tasks is 0; it must be between 1 and"):
+        Changed().eval_sample(0)
+
+
+def test_a_function_is_not_a_stream() -> None:
+    with pytest.raises(BadInput, match="is not a stream; give a Stream"):
+        check_stream(sprites)
 
 
 def test_stream_with_default_evaluation_sample_keeps_the_contract() -> None:

@@ -11,6 +11,7 @@ from everlearn.errors import BadInput
 from everlearn.rng import FloatArray
 
 FACTOR_NAMES = ("scale", "angle", "x", "y")
+ALL_FACTORS = (*FACTOR_NAMES, "colour")
 WHITE = (1.0, 1.0, 1.0)
 
 
@@ -65,10 +66,10 @@ class Factors:
     def __getitem__(self, which: Any) -> "Factors":
         """The factors of some images: an index, an array of indices, a mask or a slice."""
         rows = np.atleast_1d(np.arange(len(self))[which])
-        some = object.__new__(Factors)  # these values were checked before
-        for name in ("scale", "angle", "x", "y", "colour"):
-            object.__setattr__(some, name, getattr(self, name)[rows])
-        return some
+        selected = object.__new__(Factors)  # the constructor would check the values again
+        for name in ALL_FACTORS:
+            object.__setattr__(selected, name, getattr(self, name)[rows])
+        return selected
 
     def __iter__(self) -> Iterator["Factors"]:
         return (self[i] for i in range(len(self)))
@@ -106,15 +107,20 @@ class Factors:
 
 
 def rounded(values: FloatArray) -> FloatArray:
-    """Rounded to a grid of 2**-24, which hides the last bits of sine and cosine: libraries differ there."""
+    """Values rounded to multiples of 2**-24: the last bits of sine and cosine differ between libraries."""
     return np.asarray(np.round(values * 2.0**24) / 2.0**24)
 
 
-def _column(name: str, value: npt.ArrayLike) -> FloatArray:
+def as_floats(name: str, value: npt.ArrayLike) -> FloatArray:
+    """The value as an array; raises `BadInput` if it is not numeric."""
     try:
-        column = np.asarray(value, dtype=np.float64)
+        return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise BadInput(f"{name} is {value!r}; it must be a number or a list of numbers") from None
+        raise BadInput(f"{name} is {value!r:.80}; it must be a number or a list of numbers") from None
+
+
+def _column(name: str, value: npt.ArrayLike) -> FloatArray:
+    column = as_floats(name, value)
     if column.ndim > 1:
         raise BadInput(f"{name} has shape {column.shape}; it must be a number or a flat list of numbers")
     if not np.isfinite(column).all():
@@ -123,7 +129,7 @@ def _column(name: str, value: npt.ArrayLike) -> FloatArray:
 
 
 def _colours(value: npt.ArrayLike) -> FloatArray:
-    colours = np.asarray(value, dtype=np.float64)
+    colours = as_floats("colour", value)
     if colours.ndim not in (1, 2) or colours.shape[-1] != 3:
         raise BadInput(f"colour has shape {colours.shape}; it must be (3,) or (n, 3): red, green, blue")
     if not ((colours >= 0) & (colours <= 1)).all():

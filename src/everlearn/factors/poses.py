@@ -1,8 +1,10 @@
 """The poses in which each class is shown, with a held-out split."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from everlearn.errors import BadInput, check_range
+from everlearn.errors import BadInput, check_range, is_integer
 from everlearn.factors.factors import Factors
 from everlearn.factors.space import Box, FactorSpace
 from everlearn.rng import IntArray, rng_at
@@ -11,13 +13,13 @@ DEFAULT_N_POSES = 625
 
 
 class Poses:
-    """A fixed number of poses per class; indices of some, sorted, are `held_out`, the others `not_held_out`.
+    """A fixed number of poses per class; sorted indices of some are `held_out`, the others `not_held_out`.
 
     If every factor has discrete values, a pose is a combination of them, the same for all classes. If a
     factor is a range, n poses (default: 625) are sampled for each class.
 
-    Held out is a number of combinations or a box of factor values. Of sampled poses only a box can be held
-    out; it holds its fraction of the space, at least one.
+    `held_out` is a number of combinations, or a box of factor values. Only a box can be held out of sampled
+    poses: as many of them as its share of the space, at least one.
 
     Example:
         >>> poses = Poses(FactorSpace(scale=3, angle=4, x=1, y=1), seed=0, held_out={"scale": (1, 1)})
@@ -34,6 +36,8 @@ class Poses:
             raise BadInput(
                 f"every factor has discrete values, which makes {space.size} poses, not {n}; leave it out"
             )
+        if n is not None:
+            check_range("n", n, 1, 10**9)
         self.space, self._seed = space, seed
         self._n = space.size or n or DEFAULT_N_POSES
         self.held_out = self._select(held_out)
@@ -41,7 +45,7 @@ class Poses:
             raise BadInput(f"held_out takes all {self._n} poses; leave some for training")
         self.not_held_out = np.setdiff1d(np.arange(self._n), self.held_out)
         self._inside, self._outside = space, [(1.0, space)]
-        if not isinstance(held_out, int):
+        if isinstance(held_out, Mapping):
             self._inside, self._outside = space.inside(held_out), space.outside(held_out)
 
     def __len__(self) -> int:
@@ -62,7 +66,9 @@ class Poses:
 
     def _select(self, held_out: int | Box) -> IntArray:
         """The indices of the held-out poses."""
-        if isinstance(held_out, int):
+        if not isinstance(held_out, Mapping):
+            if not is_integer(held_out):
+                raise BadInput(f"held_out is {held_out!r}; give a number of poses or a box of factor values")
             check_range("held_out", held_out, 0, self._n - 1)
             if held_out and self.space.size is None:
                 raise BadInput(f"held_out is {held_out}, but a range cannot be counted; give a box of values")

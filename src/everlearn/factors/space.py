@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everlearn.errors import BadInput, check_range, unknown
-from everlearn.factors.factors import FACTOR_NAMES, WHITE, Factors
+from everlearn.factors.factors import ALL_FACTORS, FACTOR_NAMES, WHITE, Factors, as_floats
 from everlearn.rng import FloatArray, IntArray
 
 CANONICAL = {"scale": 1.0, "angle": 0.0, "x": 0.5, "y": 0.5}
@@ -113,7 +113,8 @@ class Colours:
     @classmethod
     def from_rgb(cls, colours: Sequence[Sequence[float]]) -> "Colours":
         """A palette of RGB colours in 0..1."""
-        if any(len(colour) != 3 or not all(0 <= part <= 1 for part in colour) for colour in colours):
+        levels = as_floats("colour", colours)
+        if levels.ndim != 2 or levels.shape[1] != 3 or not ((levels >= 0) & (levels <= 1)).all():
             raise BadInput(f"colour is {colours!r}; give each colour as red, green and blue from 0 to 1")
         if len({tuple(colour) for colour in colours}) < len(colours):
             raise BadInput(f"colour is {colours!r}; give each colour once")
@@ -196,15 +197,15 @@ class FactorSpace:
         if self.size is None:
             raise BadInput("a range has no indexed combinations; use sample")
         if which.size and not 0 <= which.min() <= which.max() < self.size:
-            raise BadInput(f"there is no combination {which.max()}; they run from 0 to {self.size - 1}")
-        indices = np.unravel_index(which, [len(axis) for axis in self.axes])
-        names = (*FACTOR_NAMES, "colour")
-        return Factors(**{name: getattr(self, name).take(i) for name, i in zip(names, indices, strict=True)})
+            wrong = which.min() if which.min() < 0 else which.max()
+            raise BadInput(f"there is no combination {wrong}; they run from 0 to {self.size - 1}")
+        by_axis = np.unravel_index(which, [len(axis) for axis in self.axes])
+        pairs = zip(ALL_FACTORS, by_axis, strict=True)
+        return Factors(**{name: getattr(self, name).take(i) for name, i in pairs})
 
     def sample(self, units: FloatArray) -> Factors:
         """The factors at quantiles (n, 5) in [0, 1) of scale, angle, x, y and colour."""
-        names = (*FACTOR_NAMES, "colour")
-        return Factors(**{name: getattr(self, name).at(units[:, i]) for i, name in enumerate(names)})
+        return Factors(**{name: getattr(self, name).at(units[:, i]) for i, name in enumerate(ALL_FACTORS)})
 
     def indices_inside(self, box: Box) -> IntArray:
         """The indices of the combinations in a box, sorted."""
@@ -249,10 +250,12 @@ def _axis(name: str, values: FactorValues) -> Axis:
         return values
     if isinstance(values, Mapping):
         return _interval(name, values, LIMITS[name])
-    if isinstance(values, int):
+    if isinstance(values, int | np.integer):
         check_range(f"the number of {name} values", values, 1, MAX_GRID)
         ends = {"scale": (0.5, 1.0), "angle": (0.0, 2 * pi * values / (values + 1))}.get(name, (0.0, 1.0))
         return Axis.values([CANONICAL[name]] if values == 1 else np.linspace(*ends, values).tolist())
+    if not isinstance(values, Sequence | np.ndarray):
+        raise BadInput(f"{name} is {values!r}; give a number of values, a list of them, or low and high")
     if not len(values):
         raise BadInput(f"{name} is an empty list; give at least one value")
     for value in values:
@@ -280,16 +283,16 @@ def _colours(values: ColourValues) -> Colours:
         return values
     if isinstance(values, Mapping):
         return Colours(_interval("colour", values, (0.0, 1.0)))
-    if isinstance(values, int):
+    if isinstance(values, int | np.integer):
         check_range("the number of colours", values, 1, MAX_GRID)
-        return Colours.hues(values)
+        return Colours.hues(int(values))
     return Colours.from_rgb(values)
 
 
 def _check_box(box: Box) -> Box:
-    for name, (low, high) in box.items():
+    for name, side in box.items():
         if name not in FACTOR_NAMES:
             raise unknown("factor", name, FACTOR_NAMES)
-        if not low <= high:
-            raise BadInput(f"the box in {name} from {low} to {high} is empty; low must not be above high")
+        if np.shape(side) != (2,) or not side[0] <= side[1]:
+            raise BadInput(f"the box in {name} is {side!r}; give (low, high); low must not be above high")
     return box

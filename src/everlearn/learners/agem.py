@@ -22,9 +22,9 @@ class AGEM(Classifier):
     class-balanced buffer; one sample over all of it is drawn for each step, so that the cost of a step does
     not grow with the number of tasks.
 
-    It helps little in class-incremental streams: not to increase the loss on a sample, to first order, is far
-    from training on it. Adam's running means undo part of the projection; set optimizer to "sgd" for the
-    method by itself.
+    It helps little in class-incremental streams: a step that does not increase the loss on a sample, to first
+    order, has far less effect than training on the sample. Adam's running means undo part of the projection;
+    set optimizer to "sgd" for the published method.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -67,7 +67,7 @@ class AGEM(Classifier):
 
 
 def project(gradients: Sequence[Tensor], references: Sequence[Tensor]) -> Sequence[Tensor]:
-    """The gradients without their component against the reference gradients."""
+    """The gradients without their component that opposes the reference gradients."""
     agreement = _dot(gradients, references)
     if agreement >= 0:
         return gradients

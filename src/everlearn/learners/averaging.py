@@ -27,34 +27,34 @@ class AveragedNet(Teacher):
 
     @torch.no_grad()
     def average(self, share: float, *, statistics: bool = True) -> None:
-        """Move weights, and statistics if wanted, to the present ones by a share of the difference.
+        """Move weights and, if `statistics`, statistics by a share of their difference to the current ones.
 
         The first call copies the network. Weights of labels that `add_labels` did not copy start from zero.
         """
         if self.net is None:
-            return self.update()
+            self.update()
+            return
         self._grow()
-        averages, present = self.net.state_dict(), self.live.state_dict()
-        names = present.keys() if statistics else dict(self.live.named_parameters()).keys()
-        floats = [name for name in names if present[name].is_floating_point()]
-        torch._foreach_lerp_([averages[n] for n in floats], [present[n] for n in floats], share)
+        averages, current = self.net.state_dict(), self.live.state_dict()
+        names = current.keys() if statistics else dict(self.live.named_parameters()).keys()
+        floats = [name for name in names if current[name].is_floating_point()]
+        torch._foreach_lerp_([averages[n] for n in floats], [current[n] for n in floats], share)
         for name in names - floats:
-            averages[name].copy_(present[name])
-        return None
+            averages[name].copy_(current[name])
 
     @torch.no_grad()
     def add_labels(self) -> None:
         """Copy the weights of labels that the network has and the average does not."""
         if self.net is None:
-            return self.update()
+            self.update()
+            return
         new = slice(self.n_labels, len(self.live.head.labels))
         self._grow()
         own, live = self.net.head, self.live.head
         own.weight[new], own.bias[new] = live.weight[new], live.bias[new]
-        return None
 
     def in_training(self, images: Tensor) -> Tensor:
-        """Logits (n, n_labels) with the statistics of the images, which those of the average follow."""
+        """Logits (n, n_labels) in training mode: the statistics of the images update those of the average."""
         assert self.net is not None, "there is no average yet"  # noqa: S101
         self.net.train()
         logits = self(images)
@@ -62,7 +62,7 @@ class AveragedNet(Teacher):
         return logits
 
     def _grow(self) -> None:
-        """Give the head the labels and the size of the network's."""
+        """Extend the head to the labels and the capacity of the network's head."""
         assert self.net is not None  # noqa: S101
         own, live = self.net.head, self.live.head
         if len(own.labels) < len(live.labels) or len(own.bias) != len(live.bias):

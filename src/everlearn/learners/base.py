@@ -14,7 +14,7 @@ from torch import Tensor
 
 from everlearn.learners.stateful import Names, Stateful
 from everlearn.networks import BACKWARD
-from everlearn.rng import IntArray
+from everlearn.rng import MAX_SEED, IntArray
 from everlearn.settings import Settings
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
@@ -32,8 +32,8 @@ class Setting:
     """The declaration of a setting: its default, its meaning and its bounds.
 
     Example:
-        >>> Learner.settings["seed"]
-        Setting(default=0, description='seed of all random numbers', choices=(), bounds={'ge': 0})
+        >>> Learner.settings["image_shape"]
+        Setting(default=(64, 64), description='(H, W) or (H, W, 3) of the images', choices=(), bounds={})
     """
 
     default: Any
@@ -41,15 +41,15 @@ class Setting:
     choices: tuple[Any, ...] = ()
     bounds: Mapping[str, Any] = field(default_factory=dict)
     late: bool = field(default=False, repr=False)  # left out of specs while it has the value `before`
-    before: Any = field(default=None, repr=False)  # what specs without it mean; None: the default
+    before: Any = field(default=None, repr=False)  # value in specs without it; None: the default
 
     @property
     def unwritten(self) -> Any:
-        """The value that a late setting has where a spec leaves it out."""
+        """The value of a late setting in specs that leave it out."""
         return self.default if self.before is None else self.before
 
     def overridden_by(self, other: "Setting") -> "Setting":
-        """The same setting with another default, and whatever else a subclass declares anew."""
+        """The setting with the default of a subclass, and all else that the subclass declares."""
         return Setting(
             other.default,
             other.description or self.description,
@@ -75,9 +75,9 @@ def setting(
     """Declare a setting of a learner, as a class-level field with an annotation.
 
     The description has no period at the end; ge, gt, le and lt are bounds; an annotation such as
-    Literal["a", "b"] replaces `choices`. A subclass that declares the setting again inherits whatever it
-    leaves out. A setting that is added to a published learner is `late`: specs from before it existed keep
-    their hash, and mean the value `before`, or the default if that is not given.
+    Literal["a", "b"] replaces `choices`. A subclass that declares the setting again inherits all that it
+    leaves out. A setting that is added to a published learner is `late`: earlier specs, which lack it, keep
+    their hash, and have the value `before`, or the default if that is not given.
 
     Example:
         >>> class Example(Configurable):
@@ -197,18 +197,18 @@ class Learner(Configurable, Stateful, ABC):
     """
 
     image_shape: tuple[int, ...] = setting("(H, W) or (H, W, 3) of the images", default=(64, 64))
-    seed: int = setting("seed of all random numbers", default=0, ge=0)
+    seed: int = setting("seed of all random numbers", default=0, ge=0, le=MAX_SEED)
 
     counters: ClassVar[Names] = ("flops",)
 
     supervision = "labelled images"
-    """What a learner with these settings is trained on, for tables: factor labels, exemplars, past images."""
+    """The training data of a learner with these settings, for tables: "labelled images, past images"."""
 
     ablations: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """The components of the method, and the settings that switch each off; for `everlearn ablate`."""
 
     is_classifier: ClassVar[bool] = True
-    """Whether it learns labels; what others learn is read from their latents by probes."""
+    """Whether it learns labels; other learners are evaluated by probes of their latents."""
 
     supports_data_parallel: ClassVar[bool] = False
     """Whether several processes can train it together."""
@@ -227,14 +227,14 @@ class Learner(Configurable, Stateful, ABC):
         return super().to(device)
 
     def begin(self, task: TaskView) -> None:
-        """A task starts; its training images and exemplars are available."""
+        """Prepare for a task; its training images and exemplars are available."""
 
     @abstractmethod
     def learn(self, batch: Batch) -> Losses:
         """Train on a batch of the current task; returns the losses."""
 
     def end(self, task: TaskView) -> None:
-        """The task is over; consolidate."""
+        """Finish a task, for example consolidate what was learned."""
 
     @abstractmethod
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
@@ -249,5 +249,5 @@ class Learner(Configurable, Stateful, ABC):
 
     @classmethod
     def tiny(cls, image_shape: tuple[int, ...] = (16, 16), seed: int = 0) -> Self:
-        """The smallest sensible one, for tests and doctests."""
+        """A learner with `tiny_settings`, for tests and doctests."""
         return cls(image_shape=image_shape, seed=seed, **cls.tiny_settings)

@@ -1,4 +1,4 @@
-"""Optional capabilities of learners, as protocols over arrays: evaluation and the studio ask for these."""
+"""Optional capabilities of learners, as protocols over arrays, which evaluation and the studio use."""
 
 from abc import ABCMeta
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from everlearn.streams.stream import Images
 
 
 class _HasExemplarMemory(ABCMeta):
-    """A runtime protocol would only check that there is a `memory`, and a replay buffer is one too."""
+    """A runtime protocol would accept any attribute `memory`, such as a replay buffer."""
 
     def __instancecheck__(cls, learner: object) -> bool:
         return isinstance(getattr(learner, "memory", None), ExemplarMemory)
 
 
 class EditsMemory(metaclass=_HasExemplarMemory):
-    """Stores what it knows of each class as exemplars that can be edited.
+    """Stores its class knowledge as exemplars that can be edited.
 
     Example:
         >>> from everlearn.learners import DCL, ER
@@ -106,7 +106,7 @@ class Generates(Encodes, Decodes, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class EnvironmentInfo:
-    """What a learner knows of an environment.
+    """A learner's statistics of an environment.
 
     Example:
         >>> from everlearn.learners import VASE
@@ -125,7 +125,7 @@ class EnvironmentInfo:
 
 @runtime_checkable
 class InfersEnvironment(Protocol):
-    """Infers which environment images come from; environments are numbered in the order they were met.
+    """Infers the environment of images; environments are numbered in the order of their first appearance.
 
     Example:
         >>> from everlearn.learners import CCIVAE, VASE
@@ -140,10 +140,10 @@ class InfersEnvironment(Protocol):
         """The probability of each environment, (n, n_environments)."""
 
     def environment_info(self) -> list[EnvironmentInfo]:
-        """What is known of each environment."""
+        """The statistics of each environment."""
 
     def environment_changes(self) -> list[tuple[int, int]] | None:
-        """After how many batches it changed, and to which environment; None if inference is off.
+        """The batch number and the new environment of each change; None if inference is off.
 
         Training starts in environment 0.
         """
@@ -167,7 +167,7 @@ class Rejects(Protocol):
 
 @runtime_checkable
 class MatchesExemplars(EstimatesFactors, Rejects, Protocol):
-    """Answers with the class of the exemplar that fits an image best.
+    """Predicts the class of the exemplar that fits an image best.
 
     Example:
         >>> from everlearn.learners import DCL, ER
@@ -193,7 +193,7 @@ class ReplaysActivations(Protocol):
         """The activations of images at the layer that is replayed, flat, (n, n_units)."""
 
     def sample_replay(self, n: int) -> tuple[FloatArray, IntArray]:
-        """At most n activations that a next task would replay, and their labels; changes the state."""
+        """At most n activations that the next task would replay, and their labels; changes the state."""
 
 
 MISSING: dict[Any, tuple[str, str]] = {
@@ -205,7 +205,7 @@ MISSING: dict[Any, tuple[str, str]] = {
     Rejects: ("has no novelty score", "dcl"),
     ReplaysActivations: ("does not replay latent activations", "gnr"),
 }
-"""What a learner without a capability lacks, and examples of learners that have it."""
+"""The error for a learner without a capability, and learners that have the capability."""
 
 
 def require(learner: object, *capabilities: Any) -> Any:

@@ -1,5 +1,6 @@
 """The base class of learners that train a network with one logit per label."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from everlearn.learners.averaging import AveragedNet
 from everlearn.learners.base import Learner, Losses, setting
 from everlearn.learners.stateful import Names
 from everlearn.networks.backbones import IncrementalNet, make_backbone
-from everlearn.networks.devices import loss_value
+from everlearn.networks.devices import loss_value, loss_values
 from everlearn.networks.distributed import data_parallel
 from everlearn.networks.normalization import freeze_batch_norm, keep_statistics
 from everlearn.networks.tensors import (
@@ -27,7 +28,7 @@ from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 
 MAX_REPLAY = 65_536
-"""Most images replayed in one step."""
+"""Maximum number of images replayed in one step."""
 MAX_LEARNING_RATE = 1e6
 
 
@@ -85,7 +86,7 @@ class Classifier(Learner):
         self.forward_flops = flops_per_image(self.net.backbone, self.image_shape)
 
     def reset(self) -> None:
-        """Start again: initial weights, no labels, a new optimizer."""
+        """Reset to initial weights, no labels and a new optimizer."""
         self.net = self.make_net()
         self.optim = self.make_optimizer()
         self.averaged = AveragedNet(self.net)
@@ -122,6 +123,13 @@ class Classifier(Learner):
         self.optimizer_step(loss)
         self.end_step()
         return loss_value(loss)
+
+    def step_on_sum(self, losses: Mapping[str, Tensor]) -> Losses:
+        """One optimizer step on the sum of losses; returns the sum and each loss for the log."""
+        loss = torch.stack([*losses.values()]).sum()
+        self.optimizer_step(loss)
+        self.end_step()
+        return loss_values({"loss": loss, **losses})
 
     def end_step(self) -> None:
         """Count an optimizer step, and add the new weights to their average."""
@@ -166,14 +174,14 @@ class Classifier(Learner):
         if not len(labels):
             return np.full(len(images), -1, np.int64)
         self.net.eval()
-        indices = map_batches(lambda some: self.inference_logits(self.tensor(some)).argmax(1), images)
+        indices = map_batches(lambda part: self.inference_logits(self.tensor(part)).argmax(1), images)
         return np.asarray(labels[indices.numpy()])
 
     @torch.no_grad()
     def features(self, images: Images) -> FloatArray:
         """The backbone's features of images, (n, n_features)."""
         self.net.eval()
-        features = map_batches(lambda some: self.inference_net.backbone(self.tensor(some)), images)
+        features = map_batches(lambda part: self.inference_net.backbone(self.tensor(part)), images)
         return np.asarray(features.double().numpy())
 
     def add_labels(self, labels: IntArray) -> None:

@@ -11,7 +11,7 @@ from everlearn.learners.base import Losses, setting
 from everlearn.learners.classifier import concat, without_factors
 from everlearn.learners.er import ER
 from everlearn.learners.stateful import Names
-from everlearn.networks.devices import loss_value
+from everlearn.networks.devices import loss_values
 from everlearn.rng import rng_at
 from everlearn.streams import Batch
 
@@ -23,9 +23,9 @@ class CLSER(ER):
     with probability plastic_rate, the stable one more rarely. The loss is cross-entropy over new and replayed
     images + consistency_weight * mean squared error between the logits of replayed images and those of the
     copy that gives the true label the larger probability. Predictions are made with the stable copy. The
-    decays are smaller in the first steps. Batch normalization of the copies follows replayed images, since
-    averaged statistics do not fit averaged weights. It decays like `er` when classes outgrow the buffer, and
-    lags behind where a task has few steps.
+    decays are smaller in the first steps. Replayed images update the batch normalization of the copies, since
+    averaged statistics do not fit averaged weights. Accuracy decays as with `er` when classes outgrow the
+    buffer, and the copies lag behind where a task has few steps.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -80,7 +80,7 @@ class CLSER(ER):
         self.n_steps += 1
         self.update_averages()
         self.buffer.add(without_factors(batch))
-        return {"loss": loss_value(loss), **{name: loss_value(each) for name, each in losses.items()}}
+        return loss_values({"loss": loss, **losses})
 
     def soft_targets(self, images: Tensor, targets: Tensor) -> Tensor:
         """For each image, the logits of the copy that is more certain of the target."""

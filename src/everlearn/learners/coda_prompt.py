@@ -23,7 +23,7 @@ class CODAPrompt(PromptLearner):
     task adds `n_components`, which start orthogonal to each other and to earlier ones if there are dimensions
     left, and freezes earlier ones. The loss is cross-entropy of the class token over the labels of the
     current task + orthogonality_weight * sum over blocks and B in (P, K, A) of the mean of (B B' - I)^2, with
-    a row of B for each component. It fails where `l2p` fails. Components grow with the tasks.
+    a row of B for each component. It fails where `l2p` fails. The number of components grows with the tasks.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -40,7 +40,7 @@ class CODAPrompt(PromptLearner):
 
     learning_rate: float = setting(default=0.001)
     n_blocks: int = setting(
-        "first blocks, with prefixes, as far as there are blocks", default=5, ge=1, le=1000
+        "number of first blocks that have prefixes, at most all blocks", default=5, ge=1, le=1000
     )
     prompt_length: int = setting("keys and values of a prefix", default=4, ge=1, le=1000)
     n_components: int = setting("components that each task adds", default=10, ge=1, le=10_000)

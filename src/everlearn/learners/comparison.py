@@ -1,4 +1,4 @@
-"""How images are compared with exemplars: light that is divided out, and the residual of alignment."""
+"""Comparison of images with exemplars: removal of uneven light, candidates and residuals."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,14 +17,14 @@ from everlearn.streams.stream import Images
 Residuals = npt.NDArray[np.float64]
 
 CODE_FACTOR = 2.0
-"""Scale of codes, relative to that of pixels: poses that are tried are not exact."""
+"""Scale of the robust residual of codes relative to that of pixels, because the tried poses are not exact."""
 MAX_WARPED = 2048
 """Images that are warped together."""
 
 
 @dataclass(frozen=True)
 class ImageComparison:
-    """How images are compared with exemplars.
+    """The comparison of images with exemplars.
 
     Attributes:
         residual: "squared" errors of pixels, or "robust" ones, which are bounded.
@@ -35,7 +35,7 @@ class ImageComparison:
     illumination: Literal["none", "plane"] = "none"
 
     def evenly_lit(self, images: Images, exemplars: Images) -> Images:
-        """Images in the light of the exemplars, whose background has the level of their corner pixels."""
+        """Images with the light of the exemplars, whose background has the level of their corner pixels."""
         if self.illumination == "none" or not len(exemplars):
             return images
         return without_illumination(_channels(images), background(exemplars)).reshape(images.shape)
@@ -45,8 +45,8 @@ class ImageComparison:
     ) -> tuple[IntArray, npt.NDArray[np.float32]]:
         """The k rows that are most similar to images in poses (n, m, 4), and their distances, (n * m, k).
 
-        A robust distance is that of the pixels of the original image, minus what a plain image has there:
-        poses of different scale see different parts of an image.
+        A robust distance refers to pixels of the original image, minus the distance of a plain image: poses
+        of different scale cover different parts of an image.
         """
         n, m = poses.shape[:2]
         if self.residual == "squared":
@@ -54,9 +54,9 @@ class ImageComparison:
         scales = CODE_FACTOR * residual_scales(_channels(images))[:, -1]
         found, step = [], max(1, MAX_WARPED // m)
         for start in range(0, n, step):
-            some = slice(start, start + step)
-            warped = _warped(images[some], poses[some])
-            found.append(index.robust_candidates(warped, k, scales[some].repeat(m), background(exemplars)))
+            part = slice(start, start + step)
+            warped = _warped(images[part], poses[part])
+            found.append(index.robust_candidates(warped, k, scales[part].repeat(m), background(exemplars)))
         rows, distances = (np.concatenate(each) for each in zip(*found, strict=True))
         areas = poses[..., :2].square().sum(2).numpy().reshape(-1, 1)
         return rows, distances * areas

@@ -13,7 +13,7 @@ from everlearn.learners.classifier import MAX_LEARNING_RATE, build_optimizer
 from everlearn.learners.stateful import Names
 from everlearn.memory import ExemplarMemory
 from everlearn.networks.backbones import make_backbone
-from everlearn.networks.devices import loss_value, to_device
+from everlearn.networks.devices import loss_values, to_device
 from everlearn.networks.distributed import data_parallel
 from everlearn.networks.layers import projection_head
 from everlearn.networks.tensors import flops_per_image, map_batches, minimize, to_tensor
@@ -30,7 +30,7 @@ class Contrastive(Learner):
     l1 = -s(z_i, e_i) / t + log sum over images k of other classes of exp(s(z_i, z_k) / t), and
     l2 = -1 / t + log sum over other exemplars k of the batch of exp(s(e_i, e_k) / t).
     The prediction is the class of the stored exemplar with the nearest embedding. It forgets slowly: the
-    network learns to be invariant to pose for the current classes and loses that for earlier ones.
+    network learns invariance to pose for the current classes and loses it for earlier ones.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -88,7 +88,7 @@ class Contrastive(Learner):
         loss = losses["pull"] + self.separation_weight * losses["separation"]
         minimize(loss, self.optim)
         self.n_steps += 1
-        return {"loss": loss_value(loss), **{name: loss_value(x) for name, x in losses.items()}}
+        return loss_values({"loss": loss, **losses})
 
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
         if not len(self.memory):
@@ -122,12 +122,12 @@ class Contrastive(Learner):
         self.net.eval()
         if self._stored is None or self._stored[:2] != (self.n_steps, self.memory.version):
             # A copy, since torch warns of read-only arrays.
-            embeddings = map_batches(lambda some: self._embed(some.copy()), self.memory.images)
+            embeddings = map_batches(lambda part: self._embed(part.copy()), self.memory.images)
             self._stored = (self.n_steps, self.memory.version, embeddings)
         return map_batches(self._embed, images) @ self._stored[2].T
 
     def _embed(self, images: Images) -> Tensor:
-        # In double precision: the embeddings of a network that has learned little yet are nearly parallel.
+        # In double precision: the embeddings of a barely trained network are nearly parallel.
         outputs = self.net(to_tensor(images, self.device))
         precise = outputs.float() if self.device.type == "mps" else outputs.double()  # mps has no float64
         return functional.normalize(precise, dim=1)

@@ -37,7 +37,7 @@ class CWRLearner(Classifier):
     """
 
     backbone: str = setting(
-        "best one without batch normalization, since batches have few classes or mix new with replayed ones: "
+        "best without batch normalization, since batches have few classes or mix new with replayed ones: "
         '"small-renorm", "pooled-renorm", "pooled-relu-renorm" (no normalization of the '
         'features), "resnet18-renorm" or "mobile"; with ImageNet weights "efficientnet-lite0", '
         '"mobilenet-v1" or "mobilenet-v1-0.25"; or any other',
@@ -123,13 +123,13 @@ class CWRLearner(Classifier):
         self.set_renorm_momentum()
 
     def end_training(self) -> None:
-        """A task is over: freeze the lower layers, if it was the first."""
+        """Finish a task; after the first one the lower layers are frozen."""
         self.n_ended += 1
         self.optim = self.make_optimizer()
 
     @torch.no_grad()
     def start_head(self, class_indices: list[int]) -> None:
-        """Train with the consolidated rows of these classes, and zeros for others."""
+        """Start the head with the consolidated rows of these classes, and zeros for others."""
         self.net.head.weight.zero_()
         self.net.head.weight[class_indices] = self.cwr_head.class_weights[class_indices]
 
@@ -140,7 +140,7 @@ class CWRLearner(Classifier):
         self.net.head.weight.copy_(self.cwr_head.class_weights)
 
     def tensor(self, images: Images) -> Tensor:
-        """Images as a tensor; if the activations of the frozen layers are cached, these in their place."""
+        """Images as a tensor, or the activations of the frozen layers if these are cached."""
         if not self.cached:
             return super().tensor(images)
         return self.cache(images).to(self.net.head.weight.device)
@@ -148,7 +148,7 @@ class CWRLearner(Classifier):
     @torch.no_grad()
     def features(self, images: Images) -> FloatArray:
         self.net.eval()
-        features = map_batches(lambda some: self.upper(self.lower_activations(self.tensor(some))), images)
+        features = map_batches(lambda part: self.upper(self.lower_activations(self.tensor(part))), images)
         return np.asarray(features.double().numpy())
 
     def logits(self, images: Tensor) -> Tensor:
@@ -192,7 +192,7 @@ class CWRLearner(Classifier):
             self.split_backbone()  # the cache is that of the loaded weights
 
     def set_renorm_momentum(self) -> None:
-        """Running statistics of batch renormalization hardly move after the first task."""
+        """Set the momentum of batch renormalization, which is very small after the first task."""
         first, later = RENORM_MOMENTUM
         set_renorm_momentum(self.net.backbone, later if self.n_ended else first)
 
@@ -200,8 +200,8 @@ class CWRLearner(Classifier):
         trained: nn.Module = self.upper if self.is_frozen else self.net.backbone
         backbone_lr = head_lr = self.learning_rate
         if self.n_ended:
-            left = lr_multiplier(self.lr_decay, self.n_ended)
-            backbone_lr, head_lr = left * self.backbone_lr, left * self.head_lr
+            factor = lr_multiplier(self.lr_decay, self.n_ended)
+            backbone_lr, head_lr = factor * self.backbone_lr, factor * self.head_lr
         groups: list[dict[str, Any]] = [
             {"params": list(trained.parameters()), "lr": backbone_lr, "weight_decay": self.weight_decay},
             {"params": [self.net.head.weight], "lr": head_lr, "weight_decay": self.head_weight_decay},
@@ -220,7 +220,7 @@ class CWRStar(CWRLearner):
 
     The backbone is trained on the first task only. Each task trains class weights of its own, for its own
     classes; afterwards they are centered and consolidated, weighted by the numbers of training images, so
-    that no class has larger logits because it came last. Nothing else is stored. It is as good as the
+    that no class has larger logits because it came last. Nothing else is stored. Its accuracy depends on the
     features of the first task, or of the initial weights.
 
     Example:

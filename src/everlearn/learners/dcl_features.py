@@ -28,7 +28,7 @@ ZOOM = 0.6
 MAX_BORDER = 0.3
 """Largest share of the border that an object in front of a plain background may cover."""
 DESCRIBED_BATCH = 32
-"""Views that are described together: more do not fit into the processor's cache."""
+"""Views whose features are computed together: more do not fit into the processor's cache."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -41,7 +41,7 @@ class DCLFeatures(ExemplarLearner):
     and size by its moments and compared in several rotations; then the most similar exemplars are aligned to
     the image, and the share of its contrast that they explain counts as well. Any other image is compared as
     a whole, by features alone. Nothing is trained, so nothing is forgotten. It fails where the features do:
-    give pretrained weights for photos.
+    use pretrained weights for photos.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -77,7 +77,7 @@ class DCLFeatures(ExemplarLearner):
         default=8, ge=0, le=1000,
     )  # fmt: skip
     alignment_weight: float = setting(
-        "weight of the explained contrast beside the similarity of features", default=1.0, ge=0, le=1000
+        "weight of the explained contrast relative to the similarity of features", default=1.0, ge=0, le=1000
     )
 
     parts: ClassVar[Names] = ("net",)
@@ -133,8 +133,8 @@ class DCLFeatures(ExemplarLearner):
 
     def describe(self, images: Images, poses: Tensor) -> npt.NDArray[np.float32]:
         """Unit vectors (n, n_features) of images in frames."""
-        some = [slice(i, i + DESCRIBED_BATCH) for i in range(0, len(images), DESCRIBED_BATCH)]
-        parts = [self._features(view_of(images[each], poses[each], self.input_size)) for each in some]
+        batches = [slice(i, i + DESCRIBED_BATCH) for i in range(0, len(images), DESCRIBED_BATCH)]
+        parts = [self._features(view_of(images[each], poses[each], self.input_size)) for each in batches]
         return np.concatenate([np.zeros((0, self.net.n_features), np.float32), *parts])
 
     def describe_exemplars(self, images: Images) -> Views:
@@ -174,7 +174,7 @@ class DCLFeatures(ExemplarLearner):
 
 
 def is_plain(images: Images) -> Flags:
-    """Whether the border of each image has one level, but for the part that an object covers.
+    """Whether the border of each image has one level, except where an object covers it.
 
     Example:
         >>> is_plain(np.stack([np.zeros((8, 8), np.uint8), np.arange(64, dtype=np.uint8).reshape(8, 8)]))

@@ -13,7 +13,7 @@ from everlearn.learners.comparison import Residuals
 from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarMatch, ExemplarStore
 from everlearn.learners.stateful import Names
 from everlearn.networks import data_parallel, flops_per_image, make_backbone, minimize, seeded, to_tensor
-from everlearn.networks.devices import loss_value, to_like
+from everlearn.networks.devices import loss_values, to_like
 from everlearn.networks.pose import affine_sample, poses_from_matrices, to_images
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
@@ -26,8 +26,8 @@ class DCLPaper(ExemplarLearner):
 
     ResNet-18 regresses the 2x3 affine matrix of an object's pose, with the squared error to the true matrix.
     Prediction: warp the image by the predicted matrix to the canonical frame (bilinear, border padding), and
-    answer with the class of the nearest exemplar in pixel space. The paper trains five epochs with Adam at
-    0.001. Costs about fifty times as much per image as `dcl`.
+    take the class of the nearest exemplar in pixel space. The paper trains five epochs with Adam at 0.001. It
+    costs about fifty times as much per image as `dcl`.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -71,7 +71,7 @@ class DCLPaper(ExemplarLearner):
         minimize(loss, self.optim)
         self.count_flops(len(images), self.forward_flops)
         self.exemplars.cache.clear()
-        return {"loss": loss_value(loss), **{name: loss_value(x) for name, x in losses.items()}}
+        return loss_values({"loss": loss, **losses})
 
     def losses(self, images: Tensor, matrices: Tensor, batch: Batch) -> dict[str, Tensor]:
         """Squared error of the matrix and, with `reconstruction_weight`, of the warped image."""

@@ -27,10 +27,10 @@ class DER(Classifier):
     the logits stored with them. Images enter a reservoir after the step that trained them, with the logits of
     that step. In the paper all logits exist from the start, and those of future labels are trained to be as
     low as those of other wrong labels; here the target of a label that was unknown then is the lowest stored
-    logit of the image, since otherwise nothing would keep new labels from taking over old images.
+    logit of the image, since old images would otherwise be assigned to new labels.
 
-    It needs fewer images than `er`, and decays like it when classes outgrow the buffer. Logits are stored for
-    every label, so the size of an image grows with the number of labels.
+    It needs fewer images than `er`; its accuracy also decays when classes outgrow the buffer. Logits are
+    stored for every label, so the size of an image grows with the number of labels.
 
     Example:
         >>> from everlearn.streams import sprites

@@ -10,7 +10,7 @@ from everlearn.learners.classifier import MAX_REPLAY, Classifier
 from everlearn.learners.distillation import FrozenCopy, Teacher
 from everlearn.learners.stateful import Names, Stateful
 from everlearn.networks import flops_per_image, minimize
-from everlearn.networks.devices import loss_value, to_like
+from everlearn.networks.devices import loss_values, to_like
 from everlearn.networks.divergences import bernoulli_nll, kl_to_prior
 from everlearn.networks.tensors import MID_GRAY
 from everlearn.networks.vae import VAE, to_unit_range
@@ -23,10 +23,10 @@ class DGR(Classifier):
 
     Two networks: a classifier, and a generator of images. From the second task on, each batch is trained
     together with samples of the generator as it was after the last task, labelled by the classifier as it was
-    then. With k tasks before this one, the loss of both networks is 1 / (k + 1) of that on new images + the
-    rest of that on generated ones, so that all tasks count alike. The generator is a variational autoencoder,
-    which is trained on the mixture too; in the paper it is a GAN. No image is stored. Errors of the generator
-    add up over tasks, and with them the labels.
+    then. With k tasks before this one, the loss of both networks is 1 / (k + 1) times the loss on new images
+    + k / (k + 1) times the loss on generated ones, so that all tasks have equal weight. The generator is a
+    variational autoencoder, which is trained on the mixture too; in the paper it is a GAN. No image is
+    stored. Errors of the generator and of the labels accumulate over tasks.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -72,13 +72,13 @@ class DGR(Classifier):
         rng, share = rng_at(self.seed, "dgr samples", self.n_steps), 1 / (self.n_ended + 1)
         loss, generator_loss = self.loss(images, targets), self.generator_loss(images, rng)
         if self.n_ended:
-            generated, their_targets = self.generated(self.replay_size, rng)
-            loss = share * loss + (1 - share) * self.loss(generated, their_targets)
+            generated, generated_targets = self.generated(self.replay_size, rng)
+            loss = share * loss + (1 - share) * self.loss(generated, generated_targets)
             generator_loss = share * generator_loss + (1 - share) * self.generator_loss(generated, rng)
         self.optimizer_step(loss)
         minimize(generator_loss, self.generator.optim)
         self.end_step()
-        return {"loss": loss_value(loss), "generator": loss_value(generator_loss)}
+        return loss_values({"loss": loss, "generator": generator_loss})
 
     @torch.no_grad()
     def generated(self, n: int, rng: Rng) -> tuple[Tensor, Tensor]:
@@ -128,6 +128,6 @@ class Generator(Stateful):
 
 
 def decode(decoder: torch.nn.Module, latents: Tensor) -> Tensor:
-    """Pixel logits (n, C, H, W) of latents, in the only environment that there is."""
+    """Pixel logits (n, C, H, W) of latents, in the only environment."""
     logits: Tensor = decoder(latents, torch.zeros(len(latents), dtype=torch.long, device=latents.device))
     return logits

@@ -24,7 +24,7 @@ class DualPrompt(PromptLearner):
     prefixes of the current task, and predictions those of the task whose key has the largest cosine with the
     query. With q the query and k the key of the task, the loss is cross-entropy of the class token over the
     labels of the current task - pull_weight * cos(q, k). It fails where `l2p` fails, and where queries do not
-    tell tasks apart. Expert prefixes grow with the tasks.
+    distinguish tasks. The number of expert prefixes grows with the tasks.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -39,9 +39,11 @@ class DualPrompt(PromptLearner):
     """
 
     learning_rate: float = setting(default=0.005)
-    n_general_blocks: int = setting("first blocks, with general prefixes", default=2, ge=0, le=1000)
+    n_general_blocks: int = setting(
+        "number of first blocks that have general prefixes", default=2, ge=0, le=1000
+    )
     n_expert_blocks: int = setting(
-        "next blocks, with expert prefixes, as far as there are blocks", default=3, ge=1, le=1000
+        "number of next blocks that have expert prefixes, at most all others", default=3, ge=1, le=1000
     )
     general_length: int = setting("keys and values of a general prefix", default=5, ge=1, le=1000)
     expert_length: int = setting("keys and values of an expert prefix", default=20, ge=1, le=1000)

@@ -7,7 +7,6 @@ from torch.nn import functional
 from everlearn.learners.base import Losses
 from everlearn.learners.classifier import concat, without_factors
 from everlearn.learners.er import ER
-from everlearn.networks.devices import loss_value
 from everlearn.streams import Batch
 
 
@@ -17,8 +16,8 @@ class ERACE(ER):
     The loss is the cross-entropy of new images over the labels of their batch + the cross-entropy of replayed
     images over all labels. New images then do not push the logits of old labels down, which in `er` moves the
     features of old classes abruptly when a task starts. The two losses have equal weight; all images pass
-    through the network together, so that batch normalization sees both. It decays like `er` when classes
-    outgrow the buffer.
+    through the network together, so that both enter the statistics of batch normalization. Accuracy decays as
+    with `er` when classes outgrow the buffer.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -44,11 +43,8 @@ class ERACE(ER):
                 "new": functional.cross_entropy(within, targets[:n]),
                 "replayed": functional.cross_entropy(logits[n:], targets[n:]),
             }
-        loss = torch.stack([*losses.values()]).sum()
-        self.optimizer_step(loss)
-        self.end_step()
         self.buffer.add(without_factors(batch))
-        return {"loss": loss_value(loss), **{name: loss_value(each) for name, each in losses.items()}}
+        return self.step_on_sum(losses)
 
 
 def only_present(logits: Tensor, targets: Tensor) -> Tensor:

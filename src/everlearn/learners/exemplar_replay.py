@@ -20,9 +20,9 @@ class ExemplarReplay(Classifier):
     A classifier with the information of `dcl`, but without factor labels: one image per class in canonical
     pose is stored. Each batch is trained together with stored exemplars of all classes, warped to random
     scales, angles and positions, under one cross-entropy. Where the transformations of the stream are known,
-    an exemplar stands for all images of its class. New images favor new classes; with new_images=False a step
-    trains as many exemplars instead, and all classes alike. It fails where images vary in other ways (noise,
-    texture, clutter), and when the classes outgrow the network or the exemplars of a step.
+    an exemplar represents all images of its class. New images favor new classes; with new_images=False a step
+    trains on as many exemplars instead, with equal weight of all classes. It fails where images vary in other
+    ways (noise, texture, clutter), and with too many classes for the network or for the exemplars of a step.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -38,7 +38,7 @@ class ExemplarReplay(Classifier):
     """
 
     replay_size: int = setting("exemplars replayed with each batch", default=64, ge=1, le=MAX_REPLAY)
-    new_images: bool = setting("whether new images are trained; if not, more exemplars are", default=True)
+    new_images: bool = setting("train on new images; if not, on more exemplars", default=True)
 
     parts: ClassVar[Names] = ("exemplars",)
     supervision = "labelled images, exemplars"
@@ -52,10 +52,8 @@ class ExemplarReplay(Classifier):
 
     def learn(self, batch: Batch) -> Losses:
         self.exemplars.add(self.exemplars.first_images(batch))  # where a stream has no exemplars
-        rng, new = (
-            rng_at(self.seed, "replayed exemplars", self.n_steps),
-            batch if self.new_images else batch[:0],
-        )
+        new = batch if self.new_images else batch[:0]
+        rng = rng_at(self.seed, "replayed exemplars", self.n_steps)
         rows = rng.integers(self.replay_size + len(batch) - len(new), len(self.exemplars))
         drawn = Batch(self.exemplars.images[rows], self.exemplars.labels[rows])
         return {"loss": self.step(concat(new, drawn))}

@@ -49,10 +49,10 @@ class Candidates:
 
 
 class FeatureIndex:
-    """The views of all images of a memory; edits of the memory cost as much as the images that they change.
+    """The views of all images of a memory; an update describes only images that have changed.
 
     Args:
-        describe: describes images.
+        describe: the function that computes the views of images.
 
     Example:
         >>> from everlearn.streams import Batch
@@ -85,7 +85,7 @@ class FeatureIndex:
             new = self.describe(memory.images[changed])
             parts.append(new._replace(rows=changed[new.rows]))
         parts = [part for part in parts if len(part.rows)] or [NO_VIEWS]
-        # New arrays, so that nothing of a removed image stays.
+        # New arrays, so that no data of a removed image stays.
         self.views = Views(
             np.concatenate([part.descriptors for part in parts]),
             np.concatenate([part.rows for part in parts]),
@@ -117,6 +117,6 @@ class FeatureIndex:
 
 
 def _without(views: Views, changed: IntArray, n_rows: int) -> Views:
-    """The views of images that have not changed and are still there."""
+    """The views of images that are neither changed nor removed."""
     kept = ~np.isin(views.rows, changed) & (views.rows < n_rows)
     return Views(views.descriptors[kept], views.rows[kept], views.poses[torch.from_numpy(kept)])

@@ -7,6 +7,7 @@ import numpy as np
 from everlearn.learners.base import setting
 from everlearn.learners.frozen_features import FrozenFeatures
 from everlearn.learners.stateful import Names
+from everlearn.learners.stored_means import normalize
 from everlearn.rng import FloatArray, IntArray
 
 MIN_VARIANCE = 1e-12
@@ -20,7 +21,7 @@ class FeCAM(FrozenFeatures):
     powers of a class, shrunk twice and divided by standard deviations, so that all classes have one scale.
     The prediction is the class with the smallest (f - m) · S⁻¹ (f - m). Moments of each class are running
     sums, which equal those of all images at once, for any batches. Unlike `slda`, it has one covariance per
-    class: n_features² numbers each. With fewer images than features it relies on shrinkage.
+    class: n_features² numbers each. With fewer images than features it depends on shrinkage.
 
     Example:
         >>> learner = FeCAM.tiny()
@@ -99,9 +100,3 @@ class FeCAM(FrozenFeatures):
 
     def on_load(self) -> None:
         self._inverses = {}
-
-
-def normalize(vectors: FloatArray) -> FloatArray:
-    """Vectors (n, d) of length 1; zeros stay zeros."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, 1e-12))

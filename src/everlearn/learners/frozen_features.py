@@ -20,7 +20,7 @@ class FrozenFeatures(Classifier):
     """Train a classifier on the first tasks, then freeze its backbone and keep statistics of its features.
 
     When the backbone is frozen, the images of the last training task are passed through it once more; images
-    of tasks before that are gone. A method overrides `add_features` and `classify`.
+    of earlier tasks are not available. A method overrides `add_features` and `classify`.
     """
 
     n_training_tasks: int = setting(
@@ -41,7 +41,7 @@ class FrozenFeatures(Classifier):
 
     @abstractmethod
     def classify(self, features: FloatArray) -> IntArray:
-        """The labels of features (n, n_features); there are statistics of some."""
+        """The labels of features (n, n_features); called only if there are statistics of a label."""
 
     @property
     def is_frozen(self) -> bool:
@@ -63,7 +63,7 @@ class FrozenFeatures(Classifier):
         if self.is_frozen and not was_frozen:
             self.net.backbone = self.inference_net.backbone
             self.net.head = GrowingHead(self.net.n_features).to(self.net.head.weight.device)
-            self.averaged = AveragedNet(self.net)  # one copy of the backbone serves from now on
+            self.averaged = AveragedNet(self.net)  # empty: one copy of the backbone is enough from now on
             self.optim = self.make_optimizer()
             for batch in task.train.batches(EVAL_BATCH_SIZE):
                 self.learn(batch)
@@ -76,5 +76,5 @@ class FrozenFeatures(Classifier):
         return self.classify(self.features(images))
 
     def footprint(self) -> Footprint:
-        unused = n_bytes(self.net.head) if self.is_frozen else 0  # a head serves to train the backbone only
+        unused = n_bytes(self.net.head) if self.is_frozen else 0  # only training the backbone needs a head
         return super().footprint() + Footprint(weights=-unused)

@@ -15,10 +15,10 @@ class GDumb(Classifier):
 
     A class-balanced buffer stores images; after each task a new network is trained on the buffer alone. It
     cannot forget, and a method that does worse has gained nothing from the rest of the stream. Within a task
-    it predicts as after the previous one. Training takes place when a task ends and is not interrupted, so
-    keep memory_size * passes small enough.
+    it predicts with the network of the previous task. Training takes place when a task ends and cannot be
+    interrupted, so keep memory_size * passes small enough.
 
-    Accuracy holds while a class has dozens of stored images, and falls with every class after that.
+    Accuracy is stable while each class has dozens of stored images, and falls with every further class.
 
     Example:
         >>> from everlearn.streams import sprites

@@ -14,7 +14,7 @@ from everlearn.learners.er import ER
 from everlearn.learners.stateful import Names
 from everlearn.memory import Sample
 from everlearn.networks.crops import random_crops
-from everlearn.networks.devices import loss_value, to_like
+from everlearn.networks.devices import to_like
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams import Batch, TaskView
 
@@ -26,11 +26,11 @@ class HPCR(ER):
     views of a step are new and replayed images and a random crop of each. The loss of a view is the
     cross-entropy over the labels of the step, each as often as it occurs there, so that only these compete;
     it is multiplied by a factor that follows a cosine between min_factor and max_factor. From the second task
-    on two terms keep what is stored with replayed images: logit_weight * squared error of the logits, and
-    relation_weight * cross-entropy between the softmax of cosines among stored and among current features.
-    Logits of labels that were unknown when an image was stored are left out.
+    on two terms preserve the outputs stored with replayed images: logit_weight * squared error of the logits,
+    and relation_weight * cross-entropy between the softmax of cosines among stored and among current
+    features. Logits of labels that were unknown when an image was stored are left out.
 
-    It needs no balance of new and old labels. Logits and features add to the size of a stored image.
+    It needs no balance between new and old labels. Logits and features add to the size of a stored image.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -80,13 +80,10 @@ class HPCR(ER):
         if len(sample) and self.n_ended:
             losses["logits"] = self.logit_weight * self.logit_error(sample, logits[:, n:], labels)
             losses["relations"] = self.relation_weight * self.relation_loss(sample, features[:, n:])
-        loss = torch.stack([*losses.values()]).sum()
-        self.optimizer_step(loss)
-        self.n_steps += 1
         stored = {"logits": logits[0, :n], "features": features[0, :n]}
         arrays = {name: each.detach().float().cpu().numpy() for name, each in stored.items()}
         self.buffer.add(without_factors(batch), **arrays)
-        return {"loss": loss_value(loss), **{name: loss_value(each) for name, each in losses.items()}}
+        return self.step_on_sum(losses)
 
     def view_features(self, images: Tensor) -> Tensor:
         """Normalized features (2, n, d) of images and of their crops."""

@@ -13,7 +13,7 @@ from everlearn.learners.stateful import Names
 from everlearn.learners.stored_means import StoredMeans
 from everlearn.memory import Herding
 from everlearn.memory.base import MAX_CAPACITY
-from everlearn.rng import FloatArray, IntArray
+from everlearn.rng import IntArray
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
 
@@ -28,9 +28,9 @@ class ICaRL(Classifier):
     approximates that of their class. The prediction is the class whose mean exemplar feature, under the
     current network, is nearest. Features are normalized.
 
-    Made for streams in which each class comes in one task: a class that comes again gets new exemplars, but
-    its targets are the teacher's only. A class is not predicted before its task has ended. Accuracy decays as
-    the number of exemplars per class shrinks.
+    It is made for streams in which each class occurs in one task: a recurring class gets new exemplars, but
+    only the teacher's targets. A class is not predicted before its task has ended. Accuracy decays as the
+    number of exemplars per class shrinks.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -39,7 +39,7 @@ class ICaRL(Classifier):
         >>> learner.begin(task)
         >>> losses = learner.learn(task.train[:16])
         >>> learner.end(task)
-        >>> learner.buffer.count(0), learner.class_means().shape
+        >>> learner.buffer.count(0), learner.stored_means.means().shape
         (4, (3, 256))
 
     References: Rebuffi et al. 2017, "iCaRL: incremental classifier and representation learning",
@@ -84,20 +84,13 @@ class ICaRL(Classifier):
         return summed / len(images)
 
     def end(self, task: TaskView) -> None:
-        self.buffer.add(without_factors(task.train), features=self.unit_features(task.train.images))
+        features = self.stored_means.unit_features(task.train.images)
+        self.buffer.add(without_factors(task.train), features=features)
         self.teacher.update()
         self.stored_means.clear()
 
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
         return self.stored_means.predict(images)
-
-    def unit_features(self, images: Images) -> FloatArray:
-        """Features of images, normalized to length 1."""
-        return self.stored_means.unit_features(images)
-
-    def class_means(self) -> FloatArray:
-        """The normalized mean exemplar feature of each class."""
-        return self.stored_means.means()
 
     def on_load(self) -> None:
         self.stored_means.clear()

@@ -14,10 +14,10 @@ from everlearn.streams import Batch, TaskView
 class Joint(Classifier):
     """Joint training on all tasks so far (upper bound).
 
-    All images are stored. Each batch stands for as many steps as it takes to pass over all stored images
-    while the task passes once; each step trains on a uniform sample of them. A task costs more the later it
-    comes, and checkpoints contain every image (4 KB for 64 px in gray). It is not a continual learner but a
-    bound for them.
+    All images are stored. Each batch causes several steps, each on a uniform sample of the stored images, so
+    that one epoch over the task is about one epoch over all of them. A task costs more the later it comes,
+    and checkpoints contain every image (4 KB for 64 px in gray). It is not a continual learner but a bound
+    for continual learners.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -50,8 +50,8 @@ class CumulativeBudget(Joint):
     """Joint training with one step per batch.
 
     All images are stored, and each batch is one step on a uniform sample of them: the upper bound for replay
-    methods at equal compute. It falls behind `joint` with the number of tasks, since every image is trained
-    ever more rarely.
+    methods at equal compute. It falls behind `joint` as the number of tasks grows, since each image is used
+    less and less often.
 
     Example:
         >>> from everlearn.streams import sprites

@@ -16,9 +16,9 @@ class L2(Classifier):
     """Quadratic penalty on parameter drift.
 
     The loss is cross-entropy + strength * sum (parameter - reference)^2, with the parameters after the last
-    task as the reference. It is the control for `ewc` and `si`, whose importances must do better. Logits of
-    new labels are free, and so are running statistics of batch normalization, which are no parameters. In
-    class-incremental streams the head forgets as fast as that of `naive`.
+    task as the reference. It is the control for `ewc` and `si`: their importances must do better than equal
+    ones. The penalty does not apply to logits of new labels and to running statistics of batch normalization,
+    which are not parameters. In class-incremental streams the head forgets as fast as that of `naive`.
 
     Example:
         >>> from everlearn.streams import sprites

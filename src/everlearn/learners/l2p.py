@@ -4,12 +4,12 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from everlearn.errors import check_range
 from everlearn.learners.base import setting
 from everlearn.learners.prompting import PromptLearner
 from everlearn.networks import seeded
+from everlearn.networks.layers import cosines
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 
@@ -80,6 +80,5 @@ class _PromptPool(nn.Module):
 
     def forward(self, queries: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """The prompts (n, k * length, d) with the keys most similar to queries, and sums of cosines."""
-        cosines = functional.normalize(queries, dim=1) @ functional.normalize(self.keys, dim=1).T
-        best, rows = cosines.topk(k, dim=1)
+        best, rows = cosines(queries, self.keys).topk(k, dim=1)
         return self.prompts[rows].flatten(1, 2), best.sum(1)

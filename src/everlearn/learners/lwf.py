@@ -17,12 +17,12 @@ class LwF(Classifier):
 
     The loss is cross-entropy + alpha * KL(softmax(teacher / temperature) || softmax(logits / temperature))
     over the labels that the teacher knows, where the teacher is a frozen copy of the network after the last
-    task. It counts as weights.
+    task. The footprint counts it as weights.
 
     It is hardly better than `naive` in class-incremental streams: on images of new classes the teacher's
-    logits say little about old ones, and nothing keeps new labels from taking over old images. It needs tasks
-    with similar images. The last two settings are the adaptation to a single head by van de Ven and Tolias,
-    which helps somewhat.
+    logits have little information about old classes, and old images are assigned to new labels. It needs
+    tasks with similar images. The last two settings are the adaptation to a single head by van de Ven and
+    Tolias, which helps somewhat.
 
     Example:
         >>> from everlearn.streams import sprites

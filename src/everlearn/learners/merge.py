@@ -26,7 +26,7 @@ class Merge(Classifier):
     Statistics of batch normalization are averaged over tasks.
 
     No image is stored. It needs pretrained weights, from which tasks do not move far: averages of unrelated
-    weights know nothing. In class-incremental streams logits of different tasks are never compared.
+    weights are useless. In class-incremental streams logits of different tasks are never compared.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -116,7 +116,7 @@ def trim(vectors: list[Tensor], kept: float) -> list[Tensor]:
 
 
 def signed_parts(vector: Tensor) -> Tensor:
-    """Positive entries, negative entries, and where they are: what TIES adds up over tasks, (4, ...)."""
+    """Positive entries, negative entries and the masks of both, (4, ...), which TIES adds up over tasks."""
     return torch.stack(
         [vector.clamp_min(0), vector.clamp_max(0), (vector > 0).to(vector), (vector < 0).to(vector)]
     )

@@ -17,12 +17,13 @@ from everlearn.streams import Batch
 class MIR(ER):
     """Maximally interfered retrieval.
 
-    `er` that selects what it replays. With w the weights, g the gradient on the new batch and
+    `er` with a selection of the replayed images. With w the weights, g the gradient on the new batch and
     v = w - learning_rate * g, the replayed images are those among `n_candidates` random ones of the buffer
     whose loss grows most from w to v. One step then minimizes the loss on the new batch + that on these
     images, which pass through the network together. The selection is made in evaluation mode. It costs two
-    passes over the candidates and a second one over the new batch. Few of many candidates are often images of
-    one class, with which training fails; it also decays like `er` when classes outgrow the buffer.
+    passes over the candidates and a second one over the new batch. A small selection from many candidates
+    often has images of one class only, on which training fails; accuracy also decays as with `er` when
+    classes outgrow the buffer.
 
     Example:
         >>> from everlearn.streams import sprites

@@ -13,8 +13,7 @@ class NCM(FrozenFeatures):
 
     The prediction is the class whose mean feature is nearest. Nothing is forgotten, since only sums and
     counts change after the first task, and learners with the same backbone can learn different classes and
-    `merge`. It fails where later classes differ in ways that the first task did not train: its features are
-    as good as that task.
+    `merge`. It fails where later classes differ in ways that the first task did not train.
 
     Example:
         >>> from everlearn.streams import sprites

@@ -14,7 +14,7 @@ from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 
 GRAIN = 16
-"""Fractions of a gray level that means are rounded to: integers have the same sum in any order."""
+"""Means are rounded to this fraction of a gray level: integers have the same sum in any order."""
 CHUNK_SIZE = 256
 """Classes compared at a time, which bounds the memory that predictions need."""
 

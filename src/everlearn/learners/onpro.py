@@ -14,7 +14,7 @@ from everlearn.learners.scr import supervised_contrastive
 from everlearn.learners.stateful import Names
 from everlearn.networks import IncrementalNet, seeded
 from everlearn.networks.crops import random_crops
-from everlearn.networks.devices import loss_value, to_device, to_like
+from everlearn.networks.devices import to_device, to_like
 from everlearn.rng import Rng, rng_at
 from everlearn.streams import Batch, TaskView
 
@@ -27,13 +27,13 @@ class OnPro(ER):
 
     A linear layer projects features; z is its normalized output, and a prototype the normalized mean of z
     over the images of a class in a batch. The loss is the sum of three, each on crops as second views:
-    prototypes (each is to be nearest to that of the same class in the other view, for new and for replayed
+    prototypes (each should be nearest to that of the same class in the other view, for new and for replayed
     images), instances (supervised contrastive loss, for both) and cross-entropy: of new images in the first
-    task, of replayed ones from then on. The latter are mixed with others: a share `near_share` are pairs of
-    classes with near prototypes, drawn from the softmax of 1 / distance, the rest random pairs.
+    task, of replayed ones from then on. Replayed images are mixed in pairs: a share `near_share` of the pairs
+    is from classes with near prototypes, drawn from the softmax of 1 / distance, the others are random.
 
-    Left out are the rotated pseudo-classes of the published code, its comparison of z with parts of the
-    features, mirroring and colors. It costs about three times as much as `er`.
+    The rotated pseudo-classes of the published code, its comparison of z with parts of the features,
+    mirroring and colors are left out. It costs about three times as much as `er`.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -86,11 +86,8 @@ class OnPro(ER):
             losses["cross_entropy"] = self.mixed_loss(images[n:], targets[n:], z[:, n:].detach(), members)
         else:
             losses["cross_entropy"] = self.loss(self.crops(images[:n], 1), targets[:n])
-        loss = torch.stack([*losses.values()]).sum()
-        self.optimizer_step(loss)
-        self.end_step()
         self.buffer.add(without_factors(batch))
-        return {"loss": loss_value(loss), **{name: loss_value(each) for name, each in losses.items()}}
+        return self.step_on_sum(losses)
 
     def contrasts(self, z: Tensor, targets: Tensor, members: Tensor) -> dict[str, Tensor]:
         """The losses of prototypes and of instances, of two views (2, n, d) of images."""
@@ -151,7 +148,7 @@ def class_prototypes(z: Tensor, members: Tensor) -> Tensor:
 
 
 def near_pairs(prototypes: Tensor, rows: Tensor, k: int, rng: Rng) -> tuple[Tensor, Tensor]:
-    """K pairs of images (k,), (k,) of two classes each, more of classes with near prototypes.
+    """`k` pairs of images (k,), (k,) of two classes each, more of classes with near prototypes.
 
     `rows` has the class of each image: the row of its prototype.
     """

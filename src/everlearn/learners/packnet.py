@@ -19,7 +19,7 @@ from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
 
 FREE = 0
-"""Owner of weights that no task has kept yet; task k, from 0, owns the weights with k + 1."""
+"""Owner of weights that no task has kept yet; k + 1 is the owner of the weights of task k, from 0."""
 
 
 class PackNet(Classifier):
@@ -29,11 +29,11 @@ class PackNet(Classifier):
     keeps the largest share of its free weights in each layer; the others are set to zero and left to later
     tasks, and the kept ones are trained again. A task is predicted with its own weights and those of earlier
     tasks, so that nothing is forgotten. Biases and batch normalization belong to the first task. Each task
-    has logits of its own, which are compared with each other only; a label that comes again gets new ones.
+    has logits of its own, which are compared with each other only; a recurring label gets new logits.
 
-    Made for task-incremental streams. Without task ids each task's network gives its own labels, and the
-    label with the largest probability is the prediction, which fails since networks are certain of images
-    that they were not trained on. Free weights get fewer with each task, until there is nothing to train.
+    It is made for task-incremental streams. Without task ids the network of each task predicts its own
+    labels, and the label with the largest probability wins, which fails since networks are overconfident on
+    images of other tasks. Each task has fewer free weights, until none are left to train.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -131,7 +131,7 @@ class PackNet(Classifier):
         self.net.eval()
         known = sorted({task for task, _ in self.rows})
         scores = np.stack([self.task_probabilities(images, task) for task in known])
-        if tasks is not None:  # a task without labels leaves the choice open
+        if tasks is not None:  # for a task without labels, those of all tasks compete
             is_other = np.isin(tasks, known)[None] & (np.array(known)[:, None] != tasks)
             scores[is_other] = -1
         return np.array(self.rows, np.int64)[scores.max(0).argmax(1), 1]
@@ -143,8 +143,8 @@ class PackNet(Classifier):
             for name, owner in zip(weights, self.owners, strict=True):
                 weights[name] = weights[name] * ((owner > FREE) & (owner <= task + 1))
 
-        def probabilities(some: Images) -> Tensor:
-            logits: Tensor = functional_call(self.net, weights, (self.tensor(some),))
+        def probabilities(part: Images) -> Tensor:
+            logits: Tensor = functional_call(self.net, weights, (self.tensor(part),))
             return functional.softmax(logits + self.task_mask(task, logits), 1)
 
         return np.asarray(map_batches(probabilities, images).double().numpy())

@@ -13,7 +13,6 @@ from everlearn.learners.scr import supervised_contrastive
 from everlearn.learners.stateful import Names
 from everlearn.networks import IncrementalNet
 from everlearn.networks.crops import random_crops
-from everlearn.networks.devices import loss_value
 from everlearn.networks.layers import cosines, projection_head
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams import Batch, TaskView
@@ -27,11 +26,11 @@ class PRD(Classifier):
     p the prototype of its class, which trains prototypes only; and from the second task on relation_weight *
     mean over old classes of KL(s' || s), where s is the softmax over the views of cos(p, f) /
     relation_temperature for the prototype p of an old class, and s' the same with features and prototypes of
-    a frozen copy of the network after the last task. Old prototypes so follow the features without old
+    a frozen copy of the network after the last task. Thus old prototypes follow the features without old
     images. The prediction is the class whose prototype has the largest cosine with the feature.
 
-    No image is stored. New and old classes are never compared, so that it stays far below replay in
-    class-incremental streams. The contrastive loss needs large batches, and many epochs.
+    No image is stored. New and old classes are never compared, so it stays far below replay in
+    class-incremental streams. The contrastive loss needs large batches and many epochs.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -91,10 +90,7 @@ class PRD(Classifier):
         }
         if self.teacher:
             losses["relations"] = self.relation_weight * self.relation_loss(views, features)
-        loss = torch.stack([*losses.values()]).sum()
-        self.optimizer_step(loss)
-        self.end_step()
-        return {"loss": loss_value(loss), **{name: loss_value(each) for name, each in losses.items()}}
+        return self.step_on_sum(losses)
 
     def relation_loss(self, views: Tensor, features: Tensor) -> Tensor:
         """The change of the relations of old prototypes and views since the last task."""

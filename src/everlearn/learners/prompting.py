@@ -20,7 +20,7 @@ from everlearn.networks import (
     n_bytes,
     seeded,
 )
-from everlearn.networks.devices import loss_value
+from everlearn.networks.devices import loss_values
 from everlearn.networks.tensors import Arrays
 from everlearn.networks.vit import ViT
 from everlearn.networks.weights import load_vit
@@ -88,14 +88,14 @@ class PromptLearner(Learner):
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self._parameters(), MAX_GRADIENT_NORM)
         self.optim.step()
-        return {"loss": loss_value(loss), **{name: loss_value(x) for name, x in terms.items()}}
+        return loss_values({"loss": loss, **terms})
 
     @torch.no_grad()
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
         labels = np.array(self.head.labels, np.int64)
         if not len(labels):
             return np.full(len(images), -1, np.int64)
-        indices = map_batches(lambda some: self.head(self.prompted(some)).argmax(1), images)
+        indices = map_batches(lambda part: self.head(self.prompted(part)).argmax(1), images)
         return np.asarray(labels[indices.numpy()])
 
     def make_optimizer(self) -> torch.optim.Optimizer:
@@ -105,7 +105,7 @@ class PromptLearner(Learner):
     def cross_entropy(self, features: Tensor, labels: IntArray) -> Tensor:
         """The cross-entropy of features over the labels of the current task."""
         targets = self.head.class_indices(labels)
-        # Labels of the batch that are not in the task take part too.
+        # Labels of the batch that are not in the task are included too.
         current = self.head.class_indices([*self.task_labels, *labels.tolist()])
         is_masked = torch.ones(len(self.head.labels), dtype=torch.bool, device=targets.device)
         logits = self.head(features).masked_fill(is_masked.index_fill(0, current, False), -torch.inf)
@@ -116,7 +116,7 @@ class PromptLearner(Learner):
 
 
 class FrozenViT(Stateful):
-    """A frozen transformer; its weights count, but a state has only their digest.
+    """A frozen transformer; the footprint counts its weights, but a state has only their digest.
 
     Example:
         >>> tokens, queries = FrozenViT("", seed=0).tokens_and_queries(np.zeros((5, 16, 16), np.uint8))
@@ -127,7 +127,7 @@ class FrozenViT(Stateful):
     def __init__(self, weights: str, seed: int) -> None:
         with seeded(seed):
             self.vit = load_vit(weights) if weights else ViT()
-        self.vit.head = nn.Identity()  # the head that it was trained with is not used
+        self.vit.head = nn.Identity()  # the pretrained head is not used
         self.vit.requires_grad_(False).eval()
         self.weights, self.digest = weights, digest(module_state(self.vit))
 
@@ -159,7 +159,7 @@ class GrowingPrompts(nn.Module):
     """Parameters whose first dimension grows from task to task."""
 
     def append(self, **rows: Tensor) -> None:
-        """Append rows to parameters by name, which are new parameters then."""
+        """Append rows to parameters by name; this replaces the parameters."""
         for name, new in rows.items():
             old: Tensor = getattr(self, name).detach()
             setattr(self, name, nn.Parameter(torch.cat([old, new.to(old)])))

@@ -22,8 +22,8 @@ class RanPAC(FrozenFeatures):
     With h = relu(f P), where P is a fixed random matrix, G the sum of h hᵀ over all images and C the sum of
     h for each class, the prediction is the class with the largest h · (G + ridge I)⁻¹ C. G and C are sums, so
     they equal those of all images at once, for any order and batches. After each task the ridge is selected
-    among powers of ten: weights fitted on 80 % of its images predict the rest. The memory is that of G:
-    n_projections² numbers. It fails where the frozen features do.
+    among powers of ten: weights fitted on 80 % of its images predict the rest. G needs n_projections² numbers
+    of memory. It fails where the frozen features do.
 
     Example:
         >>> learner = RanPAC.tiny()

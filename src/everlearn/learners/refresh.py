@@ -1,4 +1,4 @@
-"""Refresh learning: unlearn each batch a little before training on it."""
+"""Refresh learning: unlearn each batch slightly before training on it."""
 
 from typing import ClassVar
 
@@ -79,8 +79,8 @@ class Refresh(Refreshing, ER):
     w + unlearning_rate * (|w| / |g| * g + noise * e) / (1 + fisher_weight * F), where e is standard normal
     and F the diagonal of the Fisher information after the last task. Relearning then has to find flatter
     minima. This is the step of the published code; in the paper it is w + rate * g / F + noise of variance
-    2 rate / F. It costs a second pass over the new batch, and decays like `er` when classes outgrow the
-    buffer.
+    2 rate / F. It costs a second pass over the new batch. Accuracy decays as with `er` when classes outgrow
+    the buffer.
 
     Example:
         >>> from everlearn.streams import sprites

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class LearnerEntry(NamedTuple):
-    """What can be listed about a learner without importing torch."""
+    """The properties of a learner in lists, available without importing torch."""
 
     module: str  # the module below `everlearn.learners`
     class_name: str  # the class in it
-    supervision: str  # what it is trained on with default settings
+    supervision: str  # training data with default settings
     supports_data_parallel: bool  # whether several processes can train it together
     description: str  # the first line of its docstring
 
@@ -115,7 +115,7 @@ def names() -> list[str]:
 
 
 def entry(name: str) -> LearnerEntry:
-    """What a list says about a learner; imports it only if it is not built in.
+    """The properties of a learner in lists; imports it only if it is not built in.
 
     Example:
         >>> entry("er").class_name, entry("er").supervision
@@ -179,7 +179,7 @@ def written(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_written(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that a stored spec means: `late` settings that it leaves out have their earlier value.
+    """The settings of a stored spec; `late` settings that it leaves out have their earlier value.
 
     Example:
         >>> as_written("naive", {"optimizer": "sgd"})

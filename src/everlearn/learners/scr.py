@@ -81,7 +81,9 @@ class SCR(ER):
         self.stored_means.clear()
 
     def footprint(self) -> Footprint:
-        return super().footprint() + Footprint(weights=-n_bytes(self.net.head))  # it only numbers the labels
+        return super().footprint() + Footprint(
+            weights=-n_bytes(self.net.head)
+        )  # the head only numbers labels
 
 
 def supervised_contrastive(embeddings: Tensor, targets: Tensor, temperature: float) -> Tensor:

@@ -11,8 +11,8 @@ class SimpleCIL(FrozenFeatures):
 
     The prediction is the class whose mean feature has the largest cosine with the feature of the image. The
     published method is n_training_tasks=0 with pretrained `weights`; with 1, the default, the backbone is
-    trained on the first task, as in the adapted variants of the paper. It differs from `prototypes` in that
-    lengths do not matter, and fails where the frozen features do.
+    trained on the first task, as in the adapted variants of the paper. Unlike in `prototypes`, the lengths of
+    features do not matter. It fails where the frozen features do.
 
     Example:
         >>> learner = SimpleCIL.tiny()

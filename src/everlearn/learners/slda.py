@@ -15,9 +15,9 @@ class SLDA(FrozenFeatures):
 
     With S the covariance of features around their class means and L the inverse of
     (1 - shrinkage) S + shrinkage I, the prediction is the class with the largest m · L f - m · L m / 2, in a
-    feature space that is frozen after the first task. Means and S are running ones and equal those of all
-    features at once, for any batches. It is better than `prototypes` where features are correlated, and fails
-    where the features of the first task do.
+    feature space that is frozen after the first task. Running means and S equal those of all features at
+    once, for any batches. It is better than `prototypes` where features are correlated, and fails where the
+    features of the first task do.
 
     Example:
         >>> learner = SLDA.tiny()

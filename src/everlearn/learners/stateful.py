@@ -1,4 +1,4 @@
-"""State of learners and of their parts: saving, loading, moving and counting follow from its declaration."""
+"""State of learners and their parts: saving, loading, moving and counting follow from its declaration."""
 
 from copy import deepcopy
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ State = dict[str, Any]
 
 @dataclass(frozen=True)
 class Footprint:
-    """The bytes a learner holds: of its weights, and of what it stores (images, exemplars, statistics).
+    """The bytes of a learner: of its weights, and of its memory (images, exemplars, statistics).
 
     Example:
         >>> Footprint(weights=8, memory=100) + Footprint(memory=20)
@@ -35,11 +35,11 @@ class Stateful:
     """An object whose state is declared: `state`, `load`, `to` and `footprint` follow from the declaration.
 
     Declarations of base classes come first. A part is a module, an optimizer, a tensor, an array, a list of
-    such, another `Stateful`, anything with `state`, `load` and `nbytes` (a replay buffer), or None.
+    tensors, another `Stateful`, an object with `state`, `load` and `nbytes` (a replay buffer), or None.
 
     Modules, tensors and lists of tensors count as weights; arrays and buffers as memory; optimizers do not
-    count. Counters are loaded before parts. Before the state of an optimizer is loaded, the optimizer is made
-    anew by `make_optimizer` if there is such a method, since loading may replace parameters.
+    count. Counters are loaded before parts. Before the state of an optimizer is loaded, `make_optimizer`, if
+    there is such a method, makes a new optimizer, since loading may replace parameters.
 
     Example:
         >>> class Example(Stateful):
@@ -62,11 +62,11 @@ class Stateful:
 
     @property
     def used_parts(self) -> Names:
-        """Names of the parts that the settings need; others have no state."""
+        """Names of the parts that the settings use; others have no state."""
         return self.parts
 
     def state(self) -> State:
-        """All that is needed to continue exactly, even within a task; training on does not change it."""
+        """A copy of all that is needed to continue exactly, even within a task."""
         parts = {name: _state_of(getattr(self, name)) for name in self.used_parts}
         return {**parts, **{name: deepcopy(getattr(self, name)) for name in self.counters}}
 
@@ -82,16 +82,16 @@ class Stateful:
         self.on_load()
 
     def to(self, device: torch.device) -> Self:
-        """Move all parts to a device; they are built on the CPU, so that a seed means the same weights."""
+        """Move all parts to a device; they are built on the CPU, so that a seed gives the same weights."""
         for name in self.used_parts:
             setattr(self, name, _moved(getattr(self, name), device))
         return self
 
     def on_load(self) -> None:
-        """Recompute what depends on the state; called after `load`."""
+        """Recompute values that are derived from the state; called after `load`."""
 
     def footprint(self) -> Footprint:
-        """The bytes held right now."""
+        """The current size in bytes."""
         return sum((_footprint_of(getattr(self, name)) for name in self.used_parts), Footprint())
 
 
@@ -114,7 +114,7 @@ def _state_of(part: Any) -> Any:
 
 
 def _loaded(part: Any, state: Any) -> Any:
-    """The part with a state: the same object where it can change, else a new one."""
+    """The part with a state: the same object if it is mutable, else a new one."""
     match part:
         case None:
             return None
@@ -136,7 +136,7 @@ def _loaded(part: Any, state: Any) -> Any:
 
 
 def _moved(part: Any, device: torch.device) -> Any:
-    """The part on a device: the same object where it can change, else a new one."""
+    """The part on a device: the same object if it is mutable, else a new one."""
     match part:
         case torch.optim.Optimizer():
             load_optimizer(part, optimizer_state(part))  # to the device of the weights

@@ -33,7 +33,7 @@ class StoredMeans:
         self._means: FloatArray | None = None
 
     def clear(self) -> None:
-        """Compute the means again: the network or the buffer has changed."""
+        """Discard the means, because the network or the buffer has changed."""
         self._means = None
 
     def predict(self, images: Images) -> IntArray:
@@ -47,14 +47,15 @@ class StoredMeans:
         """The normalized mean feature of each stored label, in the order of labels."""
         if self._means is None:
             means = [self.unit_features(self.buffer.of(k).images).mean(0) for k in self.buffer.labels()]
-            self._means = _normalize(np.stack(means))
+            self._means = normalize(np.stack(means))
         return self._means
 
     def unit_features(self, images: Images) -> FloatArray:
         """Features of images, normalized to length 1."""
-        return _normalize(self.features(images))
+        return normalize(self.features(images))
 
 
-def _normalize(vectors: FloatArray) -> FloatArray:
+def normalize(vectors: FloatArray) -> FloatArray:
+    """Vectors (n, d) of length 1; zeros stay zeros."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, 1e-12))

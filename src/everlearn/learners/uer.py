@@ -1,12 +1,10 @@
 """Unbiased experience replay (UER)."""
 
-import torch
 from torch.nn import functional
 
 from everlearn.learners.base import Losses, setting
 from everlearn.learners.classifier import concat, without_factors
 from everlearn.learners.er import ER
-from everlearn.networks.devices import loss_value
 from everlearn.networks.layers import cosines
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams import Batch
@@ -19,8 +17,8 @@ class UER(ER):
     images are trained by the angle only: their loss is the cross-entropy of cos(w, f) / temperature. Replayed
     images are trained by norm and angle: their loss is the cross-entropy of the dot products. Both losses
     have equal weight, and predictions are made from the dot products. New images then cannot make the weight
-    vectors of new labels longer, which in `er` favors new labels. It decays like `er` when classes outgrow
-    the buffer.
+    vectors of new labels longer, which in `er` favors new labels. Accuracy decays as with `er` when classes
+    outgrow the buffer.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -47,11 +45,8 @@ class UER(ER):
         losses = {"new": functional.cross_entropy(logits, targets[:n])}
         if len(sample):
             losses["replayed"] = functional.cross_entropy(features[n:] @ vectors.T, targets[n:])
-        loss = torch.stack([*losses.values()]).sum()
-        self.optimizer_step(loss)
-        self.end_step()
         self.buffer.add(without_factors(batch))
-        return {"loss": loss_value(loss), **{name: loss_value(each) for name, each in losses.items()}}
+        return self.step_on_sum(losses)
 
     def add_labels(self, labels: IntArray) -> None:
         """Add new labels with random weight vectors; zeros would have no direction."""

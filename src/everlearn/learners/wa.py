@@ -22,7 +22,7 @@ class WA(ER):
     frozen copy of the network after the last task. When a task ends, the weight vectors of its labels are
     multiplied by (mean length of those of old labels) / (mean length of those of new ones), since training
     with few old images makes new ones longer, and their logits larger. The paper also clips weights at zero,
-    which fits nonnegative features only. It decays like `er` when classes outgrow the buffer.
+    which fits nonnegative features only. Accuracy decays as with `er` when classes outgrow the buffer.
 
     Example:
         >>> from everlearn.streams import sprites

@@ -1,4 +1,4 @@
-"""Quadratic penalties that hold parameters near reference values."""
+"""Quadratic penalties on the distance of parameters from reference values."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -13,8 +13,8 @@ from everlearn.networks import pad_to
 class WeightPenalty(Stateful):
     """The sum of importance * (parameter - reference)^2 over all parameters.
 
-    The first reference has no importance. Both count as weights: they are as large as the network and hold no
-    image.
+    The importance of the initial reference is zero. Both count as weights: they have the size of the network
+    and contain no image.
 
     Example:
         >>> penalty = WeightPenalty([torch.zeros(2)])
@@ -29,7 +29,7 @@ class WeightPenalty(Stateful):
         self.set_reference(parameters, [torch.zeros_like(each) for each in parameters])
 
     def __call__(self, parameters: Sequence[Tensor]) -> Tensor:
-        """The penalty; rows that parameters have gained since the reference was set are free."""
+        """The penalty; it does not apply to rows that were added after the reference was set."""
         terms = zip(parameters, self.reference, self.importance, strict=True)
         return torch.stack([(i * (p[: len(r)] - r).square()).sum() for p, r, i in terms]).sum()
 
@@ -81,7 +81,7 @@ class PathIntegralPenalty(WeightPenalty):
         self.path_integral = [pad_to(path, g.shape) - g * (new.detach() - old) for path, g, new, old in moves]
 
     def consolidate(self, parameters: Sequence[Tensor]) -> None:
-        """A task is over: turn path integrals into importance, and start them again at zero."""
+        """Add the path integrals of a task to the importance, and reset them to zero."""
         paths = zip(parameters, self.reference, self.path_integral, strict=True)
         self.add_importance(parameters, [self._importance(p.detach(), r, path) for p, r, path in paths])
         self.importance = [each.clamp(max=self.max_importance) for each in self.importance]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypedDict
 import numpy as np
 
 from everlearn import files
-from everlearn.errors import BadInput
+from everlearn.errors import BadInput, is_integer
 from everlearn.factors import FACTOR_NAMES, Factors
 from everlearn.memory.table import AnyArray, ColumnTable
 from everlearn.rng import FloatArray, IntArray, Rng, check_seed, rng_at
@@ -65,15 +65,21 @@ def open_state(path: str | Path, kind: str) -> State:
         tree = unpack(Path(path).read_bytes())
     except FileNotFoundError:
         raise BadInput(f"there is no file {str(path)!r}; give the path of a saved memory") from None
+    except OSError as error:
+        reason = f"{str(path)!r} cannot be read ({error.strerror})"
+        raise BadInput(f"{reason}; give the path of a saved memory") from None
     except BadInput:
-        raise BadInput(f"{str(path)!r} is not a memory saved by everlearn, or it is damaged") from None
+        raise BadInput(f"{str(path)!r} is not a memory of everlearn, or it is damaged; use a copy") from None
     found, version, checksum = (tree.get(name) for name in ("kind", "format", "sha256"))
     if checksum is None:
-        raise BadInput(f"{str(path)!r} is not a memory saved by everlearn; give one that is")
+        raise BadInput(f"{str(path)!r} is not a memory that everlearn has saved; give one that is")
     if version != FORMAT:
-        raise BadInput(f"{str(path)!r} has format {version}; this everlearn reads format {FORMAT}")
+        raise BadInput(
+            f"{str(path)!r} has format {version}; this everlearn reads format {FORMAT}; use the version that "
+            "wrote it"
+        )
     if found != kind:
-        raise BadInput(f"{str(path)!r} holds {found!r}; {kind!r} was expected")
+        raise BadInput(f"{str(path)!r} holds {found!r}; give a file with {kind!r}")
     state = State(arrays=tree.get("arrays", {}), metadata=tree.get("metadata", {}))
     if digest({**state}) != checksum:
         raise BadInput(f"{str(path)!r} is damaged: its checksum is wrong; use a copy of it")
@@ -121,15 +127,15 @@ class ReplayBuffer(ABC):
     table_class: ClassVar[type[ColumnTable]] = ColumnTable
 
     def __init__(self, *, capacity: int, seed: int = 0) -> None:
-        if isinstance(capacity, bool) or not isinstance(capacity, int) or not 1 <= capacity <= MAX_CAPACITY:
+        if not is_integer(capacity) or not 1 <= capacity <= MAX_CAPACITY:
             raise BadInput(f"capacity is {capacity!r:.40}; it must be an integer from 1 to {MAX_CAPACITY:,}")
-        self.capacity, self.seed = capacity, check_seed(seed)
+        self.capacity, self.seed = int(capacity), check_seed(seed)
         self.n_seen = self._n_samples = 0
         self._table = self.table_class(max_rows=capacity)
 
     @abstractmethod
     def add(self, batch: Batch, **extra: AnyArray) -> None:
-        """Observe new images, with extra arrays of one row per image; some are stored, others replaced."""
+        """Observe new images, with extra arrays of one row per image, and store some of them."""
 
     def __len__(self) -> int:
         return len(self._table)
@@ -234,7 +240,7 @@ def columns_of(batch: Batch, extra: dict[str, AnyArray]) -> dict[str, AnyArray]:
 
 
 def _distinct(rng: Rng, n: int, high: int) -> IntArray:
-    """N different integers below high in random order: a sparse Fisher-Yates shuffle."""
+    """`n` different integers below `high` in random order: a sparse Fisher-Yates shuffle."""
     swapped: dict[int, int] = {}
     drawn = np.empty(n, np.int64)
     for i, uniform in enumerate(rng.uniform(n).tolist()):

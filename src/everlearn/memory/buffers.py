@@ -48,8 +48,8 @@ class ClassBalanced(ReplayBuffer):
     """Class-balancing reservoir sampling (CBRS).
 
     When the buffer is full, an image of a class that has never been the largest replaces one of the largest
-    class; a class that has been the largest is sampled by its own reservoir. So all such classes store
-    equally many images, up to one, and all images of the other classes are stored. With more classes than
+    class; a class that has been the largest is sampled by its own reservoir. The numbers of images of such
+    classes thus differ by at most one, and all images of the other classes are stored. With more classes than
     capacity, each class stores one image or none, with equal probability for old and new classes; a class
     without stored images is treated as new.
 
@@ -175,7 +175,7 @@ class Herding(ReplayBuffer):
         self._n_per_class = capacity
 
     def add(self, batch: Batch, *, features: AnyArray | None = None, **extra: AnyArray) -> None:
-        """Select from all images of some classes; a class that is already stored is selected anew.
+        """Select from all images of some classes, and replace those of classes that are already stored.
 
         Features (n, d) are normalized as the learner requires (default: pixels).
         """
@@ -211,7 +211,7 @@ class Herding(ReplayBuffer):
         self._n_per_class = self._images_per_class()
 
     def _remove_for(self, new: list[int]) -> None:
-        """Remove classes that are selected anew, the oldest if there are too many, and the last selected."""
+        """Remove the old images of these classes, then the oldest classes and surplus images of others."""
         removed = dict.fromkeys(label for label in new if label in self._classes)
         for label in new:
             self._classes.pop(label, None)

@@ -8,7 +8,7 @@ from everlearn.memory.table import AnyArray, ColumnTable
 from everlearn.rng import FloatArray, IntArray
 
 RESOLUTION = 2.0**-20
-"""Default multiple that vectors are rounded to: sums of integers do not depend on the order."""
+"""Default resolution to which vectors are rounded: sums of integers do not depend on the order."""
 MAX_ENTRY = 2.0**20
 """Largest entry of a vector, so that 2**23 vectors can be added without overflow."""
 
@@ -64,8 +64,9 @@ class ClassMeans:
     def add(self, vectors: npt.NDArray[np.floating], labels: IntArray) -> None:
         """Add vectors (n, n_features) to the sums of their labels."""
         if not (np.abs(vectors) <= MAX_ENTRY).all():
-            limit = f"not finite or beyond {MAX_ENTRY:,.0f}"
-            raise BadInput(f"a vector has an entry that is {limit}; it cannot be added")
+            raise BadInput(
+                f"a vector has an entry that is not finite or beyond ±{MAX_ENTRY:,.0f}; rescale it"
+            )
         integers = np.rint(np.asarray(vectors, np.float64) / self.resolution).astype(np.int64)
         self._accumulate(labels, integers, np.ones(len(labels), np.int64))
 
@@ -73,7 +74,8 @@ class ClassMeans:
         """Add the sums and counts of another object."""
         if other.n_features != self.n_features:
             raise BadInput(
-                f"vectors of length {other.n_features} cannot be merged with some of length {self.n_features}"
+                f"means of {other.n_features} features cannot be merged with means of {self.n_features}; use "
+                "equal features"
             )
         if len(other):
             self._accumulate(other.labels, other._table["sums"], other.counts)
@@ -101,8 +103,9 @@ class ClassMeans:
     def _accumulate(self, labels: IntArray, sums: AnyArray, counts: IntArray) -> None:
         new = [label for label in dict.fromkeys(labels.tolist()) if label not in self._row_of]
         self._row_of |= {label: len(self._table) + i for i, label in enumerate(new)}
-        zeros = np.zeros((len(new), self.n_features), np.int64), np.zeros(len(new), np.int64)
-        self._table.append({"labels": np.array(new, np.int64), "sums": zeros[0], "counts": zeros[1]})
+        n = len(new)
+        zeros = {"sums": np.zeros((n, self.n_features), np.int64), "counts": np.zeros(n, np.int64)}
+        self._table.append({"labels": np.array(new, np.int64), **zeros})
         rows, own = np.unique(self.positions(labels), return_inverse=True)
         new_sums, new_counts = self._table["sums"][rows], self._table["counts"][rows]
         np.add.at(new_sums, own, sums)

@@ -30,7 +30,7 @@ SLACK = 1e-5
 
 
 class CoarseCodes:
-    """Projections of codes (n, d + 2): d values, the norm of what they lack, and the squared norm of both."""
+    """Projections of codes (n, d + 2): d values, the norm that pooling lost, and the squared norm of all."""
 
     def __init__(self, codes: Floats) -> None:
         values = codes[:, :-2].astype(np.float64)
@@ -46,7 +46,7 @@ class CoarseCodes:
         return self._columns.nbytes
 
     def update(self, codes: Floats, changed: IntArray, n_kept: int) -> None:
-        """Follow a change of some rows; the first n others stay."""
+        """Update the projections after some rows of `codes` have changed; the first `n_kept` others stay."""
         columns = np.zeros((len(self._columns), len(codes)), np.float32)
         columns[:, :n_kept] = self._columns[:, :n_kept]
         columns[:, changed] = self._project(codes[changed]).T
@@ -54,7 +54,7 @@ class CoarseCodes:
 
     def candidates(self, queries: Floats, codes: Floats, k: int) -> tuple[IntArray, Floats]:
         """The k rows of `codes` with the smallest distances to queries of the same layout, nearest first."""
-        with blas_threads(1):  # waiting threads would cost more than all the rest
+        with blas_threads(1):  # more threads would take longer
             return self._candidates(queries, codes, k)
 
     def _candidates(self, queries: Floats, codes: Floats, k: int) -> tuple[IntArray, Floats]:
@@ -67,9 +67,9 @@ class CoarseCodes:
         slack = np.float32(SLACK * float(self._columns[-1].max()))
         for start in range(0, len(queries), step):
             part = slice(start, start + step)
-            some = np.matmul(sides[part], self._columns, out=bounds[: len(sides[part])])
+            own_bounds = np.matmul(sides[part], self._columns, out=bounds[: len(sides[part])])
             limits = slack - projected[part, -1]
-            select(queries[part], codes, some, limits, rows[part], distances[part], first, sums)
+            select(queries[part], codes, own_bounds, limits, rows[part], distances[part], first, sums)
         return rows, distances
 
     def _project(self, codes: Floats) -> Floats:
@@ -92,7 +92,7 @@ def select(
     for i in range(len(queries)):
         keep_smallest(bounds[i], first, distances[i])
         distances[i] = np.inf
-        for row in first:  # by their bounds the nearest, which gives a small limit for the others
+        for row in first:  # those with the smallest bounds, so that the limit for the others is small
             insert(squared_distance(queries[i], codes[row], sums), row, rows[i], distances[i])
             bounds[i, row] = np.inf  # done
         for start in range(0, len(codes), BLOCK):
@@ -125,7 +125,7 @@ def any_at_most(values: Floats, limit: np.float32) -> bool:
 
 @compiled_in_place
 def insert(value: np.float32, row: int, rows: IntArray, kept: Floats) -> None:
-    """Insert a value in a sorted list, whose last one drops out; larger ones are ignored."""
+    """Insert a value into a sorted list and drop the last one; larger values are ignored."""
     rank = len(kept) - 1
     if not value < kept[rank]:
         return

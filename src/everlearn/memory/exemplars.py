@@ -108,7 +108,7 @@ class ExemplarMemory:
         ]
 
     def changed_since(self, version: int) -> IntArray:
-        """The rows of `images` that changed since an earlier version: with the length, all that changed."""
+        """The rows of `images` that changed since an earlier version; other edits only removed rows."""
         if not len(self):
             return np.zeros(0, np.int64)
         return np.flatnonzero(self._table["edited"] > version)
@@ -147,7 +147,7 @@ class ExemplarMemory:
         self._version += 1
 
     def forget(self, label: int, which: int | None = None) -> int:
-        """Erase a class, or only its image number `which`, without leaving a byte; returns how many."""
+        """Erase a class, or only its image number `which`; returns the number of erased images."""
         rows = self._rows_of(label, which)
         self._version += 1
         self._erase(rows)

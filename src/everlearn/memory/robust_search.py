@@ -1,4 +1,4 @@
-"""Bounded distances of codes: blocks of an image that an occluder hides count little."""
+"""Bounded distances of codes: blocks of an image that an occluder hides have little weight."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +8,7 @@ from everlearn.shapes.jit import compiled_in_place
 Floats = npt.NDArray[np.float32]
 
 N_SUMS = 16
-"""Partial sums of a distance, which processors add at once."""
+"""Partial sums of a distance, which are computed in one SIMD instruction."""
 
 
 def robust_distances(queries: Floats, codes: Floats, scales: npt.NDArray[np.floating], d: int) -> Floats:

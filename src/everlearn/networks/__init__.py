@@ -1,6 +1,6 @@
 """Networks and helpers for torch: backbones, layers, autoencoders, tensors and weights.
 
-Learners get torch modules here, images as tensors, and weights and optimizer states as arrays.
+They convert images to tensors, and weights and optimizer states to arrays and back.
 """
 
 from typing import TYPE_CHECKING

@@ -19,16 +19,16 @@ from everlearn.streams.stream import Images
 
 VARIABLE = "EVERLEARN_CACHE"
 MAX_BYTES = 4 * 2**30
-"""Bytes of all caches together; those that were not used for the longest time are removed."""
+"""Bytes of all caches together; the least recently used caches are removed."""
 CHUNK = 32
-"""Images computed together: always as many, so that the output of one does not depend on the others."""
+"""Images per forward pass: a fixed number, so that the output of one does not depend on the others."""
 KEY_BYTES, ENTRY_BYTES = 16, 20
 
 Row = npt.NDArray[np.float16]
 
 
 def cache_folder() -> Path:
-    """The folder of all caches: EVERLEARN_CACHE, or the folder of this system for the caches of a user."""
+    """The folder of all caches: EVERLEARN_CACHE, or the user cache folder of the operating system."""
     from platformdirs import user_cache_path
 
     given = os.environ.get(VARIABLE)
@@ -38,8 +38,8 @@ def cache_folder() -> Path:
 class CachedLayers:
     """Frozen layers whose outputs are computed once per image, also over runs and processes.
 
-    Outputs are rounded to float16 whether they come from the cache or not, so that results do not depend on
-    what it holds. An image is found by its content, and a cache by the content of the weights.
+    All outputs are rounded to float16, so that results do not depend on the content of the cache. Images are
+    identified by a hash of their pixels, caches by a hash of the weights.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -97,7 +97,7 @@ class CachedRows:
         self._entries, self._values = (
             files.disk.open(folder / name, os.O_CREAT | os.O_RDWR) for name in ("entries", "values")
         )
-        os.utime(folder)  # used now
+        os.utime(folder)  # marks the cache as recently used
         self._index: dict[bytes, tuple[int, int]] = {}
         self._n_read = 0
         self._read_entries()
@@ -107,7 +107,7 @@ class CachedRows:
 
     def __del__(self) -> None:
         for file in (getattr(self, "_entries", -1), getattr(self, "_values", -1)):
-            if file >= 0:
+            if file >= 0 and os is not None:  # at interpreter exit modules are None
                 os.close(file)
 
     def get(self, key: bytes) -> Row | None:
@@ -119,10 +119,11 @@ class CachedRows:
         return np.frombuffer(data, np.float16) if zlib.crc32(data) == checksum else None
 
     def add(self, rows: dict[bytes, Row]) -> None:
-        """Keep arrays, if they fit."""
+        """Store arrays, if they fit."""
         values = {key: np.ascontiguousarray(row).tobytes() for key, row in rows.items()}
-        if not self._fits(len(values) * (self._row_bytes + ENTRY_BYTES)):
-            return
+        if not self.folder.is_dir() or not self._fits(len(values) * (self._row_bytes + ENTRY_BYTES)):
+            return  # another process may have removed the cache
+        os.utime(self.folder)  # marks the cache as recently used
         with files.FolderLock(self.folder, wait=True), files.os_error_context(self.folder / "values"):
             self._read_entries()  # of other processes
             os.lseek(self._values, self._n_read * self._row_bytes, os.SEEK_SET)
@@ -141,7 +142,7 @@ class CachedRows:
             self._n_read += 1
 
     def _fits(self, n_bytes: int) -> bool:
-        """Whether so many bytes fit, after removing caches that were not used for the longest time."""
+        """Whether `n_bytes` more fit, after removing the least recently used caches."""
         used, others = 0, []
         for cache in self.folder.parent.iterdir():
             with suppress(FileNotFoundError, NotADirectoryError):  # another process may remove it

@@ -24,9 +24,9 @@ from everlearn.networks.tensors import MID_GRAY, load_module, module_state, n_ch
 from everlearn.registry import Registry
 
 POOLED_SIZE = 32
-"""Pixels per side, about, that `PooledNet` averages larger images down to."""
+"""Approximate pixels per side to which `PooledNet` reduces larger images."""
 COMPACT_SIZE = 16
-"""Pixels per side, about, of the first feature maps of `CompactNet`."""
+"""Approximate pixels per side of the first feature maps of `CompactNet`."""
 MNIST_MEAN, MNIST_STD = 0.1307, 0.3081
 """Mean and standard deviation of the pixels of MNIST."""
 
@@ -79,8 +79,8 @@ class SmallNet(Backbone):
 class PooledNet(Backbone):
     """Six convolutions and global max pooling, normalized; about 140,000 weights.
 
-    Features hardly depend on the position of an object, so that it needs far fewer images than `SmallNet`,
-    but cannot estimate positions. Larger images are averaged down to about 32 px. Without the last
+    Features hardly depend on the position of an object, so the network needs far fewer images than
+    `SmallNet`, but cannot estimate positions. Larger images are reduced to about 32 px. Without the last
     normalization (`normalized`) features are nonnegative as in MobileNet and ResNet, and the network loses
     plasticity within ten tasks.
     """
@@ -107,8 +107,8 @@ class PooledNet(Backbone):
 class CompactNet(Backbone):
     """Six convolutions on maps of 16 px and less, global max and mean pooling; about 140,000 weights.
 
-    The first convolution reads all pixels with a stride that leaves about 16 px, so that the cost hardly
-    depends on the size of the images. Batch renormalization keeps its statistics right after a change of
+    The first convolution covers all pixels with a stride that leaves about 16 px, so that the cost hardly
+    depends on the size of the images. With batch renormalization the statistics stay valid after a change of
     tasks.
     """
 

@@ -53,7 +53,7 @@ class ConditionalVAE(nn.Module):
         self.class_embeddings = nn.Parameter(self._new_embeddings(0, 16))
 
     def add_classes(self, n_classes: int) -> bool:
-        """Have at least `n_classes` classes; True if the embeddings were replaced by more."""
+        """Ensure a capacity of `n_classes`; True if a larger matrix has replaced the embeddings."""
         if n_classes <= len(self.class_embeddings):
             return False
         self._resize(1 << (n_classes - 1).bit_length())
@@ -80,7 +80,7 @@ class ConditionalVAE(nn.Module):
     def decode(self, latents: Tensor, targets: Tensor) -> Tensor:
         """(n, n_latents), class indices (n,) -> activations (n, ...) before `activate`.
 
-        Its ReLU is not here, since it would remove gradients.
+        The ReLU is separate, since it would remove gradients.
         """
         # The embedding of a class is the row of weights that its one-hot encoding would select.
         activations: Tensor = self.decoder(self.latent_layer(latents) + self.class_embeddings[targets])
@@ -92,7 +92,7 @@ class ConditionalVAE(nn.Module):
         return self.activate(self.decode(latents, targets))
 
     def activate(self, activations: Tensor) -> Tensor:
-        """The activations as the layer gives them: after a ReLU, if it has one."""
+        """The activations after the ReLU of the replayed layer, if it has one."""
         return activations.relu() if self.rectified else activations
 
     def _new_embeddings(self, first: int, last: int) -> Tensor:
@@ -110,8 +110,8 @@ def cvae_loss(
 ) -> Tensor:
     """Squared error + beta * KL divergence of the latents, given by mean and log variance, from N(0, 1).
 
-    Both are means over activations and latents, so that beta does not depend on sizes. The paper has sums; a
-    thousand activations would then dominate the loss of the classifier, and with the paper's weights
+    Both are means over activations and latents, so that beta does not depend on sizes. The paper uses sums;
+    those of a thousand activations would dominate the loss of the classifier, and with the paper's weights
     generated activations have no class information.
     """
     return functional.mse_loss(reconstruction, activations) + beta * kl_to_prior(*posterior).mean()

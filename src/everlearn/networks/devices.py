@@ -1,7 +1,7 @@
-"""Devices: which one a run uses, transfers to it, deterministic kernels and mixed precision."""
+"""Devices: selection, transfers, deterministic kernels and mixed precision."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -20,7 +20,7 @@ CUBLAS = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
 
 
 def resolve_device(name: str) -> torch.device:
-    """The device of a name such as "cuda:1"; "auto" is the first of cuda, mps and cpu that there is.
+    """The device of a name such as "cuda:1"; "auto" is the first available one of cuda, mps and cpu.
 
     Example:
         >>> resolve_device("cpu")
@@ -50,7 +50,7 @@ def _is_usable(kind: str) -> bool:
 
 
 def to_device(tensor: Tensor, device: torch.device | None) -> Tensor:
-    """The tensor on a device; CUDA gets it from pinned memory, so that this process does not wait."""
+    """The tensor on a device; transfers to CUDA use pinned memory, so that this process does not wait."""
     if device is not None and device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)
     return tensor.to(device)
@@ -72,8 +72,13 @@ def loss_value(loss: Tensor) -> float | Tensor:
     return float(detached) if detached.device.type == "cpu" else detached
 
 
+def loss_values(losses: Mapping[str, Tensor]) -> dict[str, float | Tensor]:
+    """The `loss_value` of each loss, by name."""
+    return {name: loss_value(loss) for name, loss in losses.items()}
+
+
 def device_info(device: torch.device) -> dict[str, Any]:
-    """What exact results on a device depend on."""
+    """The properties of a device that exact results depend on."""
     if device.type != "cuda":
         return {"device": device.type}
     return {"device": device.type, "gpu": torch.cuda.get_device_name(device), "deterministic": True}
@@ -81,9 +86,9 @@ def device_info(device: torch.device) -> dict[str, Any]:
 
 @contextmanager
 def deterministic(device: torch.device) -> Iterator[None]:
-    """Let CUDA use deterministic kernels, with a warning where there is none; afterwards all is as before.
+    """Context in which CUDA uses deterministic kernels, with a warning for operations that have none.
 
-    Other devices are not changed: the kernels of the CPU are deterministic already.
+    Other devices are not changed: the kernels of the CPU are always deterministic.
     """
     if device.type != "cuda":
         yield

@@ -1,4 +1,4 @@
-"""Data-parallel networks: each process computes some of the images, all processes get all outputs.
+"""Data-parallel networks: each process computes some of the images and receives all outputs.
 
 All processes of a run make the same collective calls in the same order. A single process makes none.
 """
@@ -34,13 +34,13 @@ def world_size() -> int:
 
 
 def own_rows(n: int) -> slice:
-    """The rows, out of n, that this process computes; all processes have about the same number."""
+    """The rows, out of n, that this process computes; each process has about the same number."""
     rank = dist.get_rank() if world_size() > 1 else 0
     return slice(n * rank // world_size(), n * (rank + 1) // world_size())
 
 
 def all_gather_rows(own: Tensor, n: int) -> Tensor:
-    """All n rows; each process gives its `own_rows`."""
+    """All n rows; each process contributes its `own_rows`."""
     rows = own.new_zeros(n, *own.shape[1:])
     rows[own_rows(n)] = own
     return _all_reduce(rows)
@@ -66,7 +66,7 @@ def all_gather_ints(number: int, other: int = 0) -> list[tuple[int, int]]:
 
 
 def broadcast_bytes(data: bytes) -> bytes:
-    """The bytes of process 0; the others give none."""
+    """The bytes of process 0; the other processes pass b""."""
     size, _ = max(all_gather_ints(len(data)))
     sent = torch.frombuffer(bytearray(data.ljust(size)), dtype=torch.uint8)
     with _rank_errors():
@@ -90,15 +90,17 @@ def _rank_errors() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        raise RankLost("another process of this run has ended or cannot be reached") from error
+        raise RankLost(
+            "another process of this run has ended or cannot be reached; resume the run"
+        ) from error
 
 
 def data_parallel(net: Net) -> Net:
-    """Let a network compute only the rows of this process, and get those of the others from them.
+    """Make a network compute only the rows of this process, and receive the other rows from their processes.
 
-    This is invisible from outside: the network takes all images, gives all outputs, and its gradients are
-    those of the whole loss. Whatever follows (heads, losses, buffers) is computed in every process, so it may
-    combine images freely. Batch normalization uses the statistics of the whole batch. In a run of one
+    The interface does not change: the network takes all images and returns all outputs, and its gradients are
+    those of the whole loss. Everything after it (heads, losses, buffers) is computed in every process, so it
+    may combine images freely. Batch normalization uses the statistics of the whole batch. In a run of one
     process nothing changes.
 
     Args:
@@ -128,7 +130,7 @@ def data_parallel(net: Net) -> Net:
 
 
 def _mix_in(mixin: type[nn.Module], module: nn.Module) -> None:
-    """Put a class before the module's own class; parameters and references stay."""
+    """Insert a class before the module's own class; parameters and references stay."""
     cls = type(module)
     module.__class__ = type(cls.__name__, (mixin, cls), {})
 
@@ -235,13 +237,13 @@ class _Normalize(torch.autograd.Function):
     def backward(ctx: Any, gradients: Tensor) -> tuple[Tensor | None, ...]:
         x, weight, mean, variance = ctx.saved_tensors
         # First with mean and variance as constants, then the terms of their dependence on x.
-        of_x, of_weight, of_bias = torch.ops.aten.native_batch_norm_backward(
+        grad_x, grad_weight, grad_bias = torch.ops.aten.native_batch_norm_backward(
             gradients, x, weight, mean, variance, None, None, False, ctx.eps, [True, True, True]
         )
-        all_of_bias, all_of_weight = all_reduce([of_bias, of_weight])
+        total_grad_bias, total_grad_weight = all_reduce([grad_bias, grad_weight])
         scale = torch.rsqrt(variance + ctx.eps)
-        linear = scale.square() * weight * all_of_weight / ctx.n
-        constant = scale * weight * all_of_bias / ctx.n - mean * linear
+        linear = scale.square() * weight * total_grad_weight / ctx.n
+        constant = scale * weight * total_grad_bias / ctx.n - mean * linear
         shape = (1, -1, *[1] * (x.ndim - 2))
-        of_x = of_x.addcmul_(x, -linear.view(shape)).sub_(constant.view(shape))
-        return of_x, of_weight, of_bias, None, None, None, None
+        grad_x = grad_x.addcmul_(x, -linear.view(shape)).sub_(constant.view(shape))
+        return grad_x, grad_weight, grad_bias, None, None, None, None

@@ -11,9 +11,9 @@ N_STEPS = 10
 MIN_SCALE = 2.0
 """Gray levels by which a pixel of the background differs from the plane without losing its weight."""
 MIN_LEVEL = 8.0
-"""A darker background says nothing about the light, and the image is left as it is."""
+"""The light of an image with a darker background cannot be estimated; the image is not changed."""
 MAX_GAIN = 20.0
-"""What darker pixels show is lost."""
+"""Largest factor of a pixel; darker pixels contain no information."""
 
 
 def without_illumination(images: Bytes, background: Floats) -> Bytes:
@@ -28,9 +28,9 @@ def without_illumination(images: Bytes, background: Floats) -> Bytes:
     n, H, W, C = images.shape
     x, y = np.meshgrid(*((2 * np.arange(size) + 1) / size - 1 for size in (W, H)))
     basis = np.stack([np.ones_like(x), x, y])  # (3, H, W)
-    some = basis[:, ::STRIDE, ::STRIDE].reshape(3, -1)
+    coarse_basis = basis[:, ::STRIDE, ::STRIDE].reshape(3, -1)
     levels = images[:, ::STRIDE, ::STRIDE].transpose(0, 3, 1, 2).reshape(n * C, -1)
-    planes = np.tensordot(fit_planes(levels.astype(np.float64), some), basis, 1).reshape(n, C, H, W)
+    planes = np.tensordot(fit_planes(levels.astype(np.float64), coarse_basis), basis, 1).reshape(n, C, H, W)
     target = background[:, None, None]
     gain = target / np.maximum(planes, np.maximum(target / MAX_GAIN, 1e-9))
     is_dark = (planes.mean((2, 3)) < MIN_LEVEL) | (background < MIN_LEVEL)

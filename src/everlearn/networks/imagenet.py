@@ -129,7 +129,7 @@ class MobileNetV1Quarter(MobileNetV1):
 
 
 class _Normalize(nn.Module):
-    """The pixels that `to_tensor` gives, as the network was trained with: (level - mean) / std, RGB."""
+    """Tensors of `to_tensor` in the range that the network was trained with: (level - mean) / std, RGB."""
 
     def __init__(self, mean: float, std: float) -> None:
         super().__init__()

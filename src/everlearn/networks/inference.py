@@ -156,7 +156,7 @@ class InferenceNet:
         return result
 
     def _buffer(self, name: str, shape: tuple[int, ...]) -> Maps:
-        """Memory that is used again: new pages would cost more than what is computed in them."""
+        """Memory that is reused: allocating new pages would take longer than the computation."""
         size = int(np.prod(shape))
         if name not in self._buffers or len(self._buffers[name]) < size:
             self._buffers[name] = np.empty(size, np.float32)

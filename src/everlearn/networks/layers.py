@@ -38,7 +38,7 @@ class GrowingHead(nn.Module):
         return functional.linear(features, self.weight[:n], self.bias[:n])
 
     def add_labels(self, labels: Iterable[int]) -> bool:
-        """Add labels that are not there yet; True if the parameters were replaced by larger ones."""
+        """Add new labels; returns True if the parameters were replaced by larger ones."""
         for label in map(int, labels):
             if label not in self._index:
                 self._index[label] = len(self.labels)
@@ -61,7 +61,7 @@ class GrowingHead(nn.Module):
 
     @torch.no_grad()
     def draw_rows(self, first: int, rng: Rng, std: float = 1.0) -> None:
-        """Draw the weights of the labels from number `first` on; rows of zeros have no direction.
+        """Draw random weights of the labels from number `first` on; rows of zeros have no direction.
 
         Example:
             >>> from everlearn.rng import rng_at

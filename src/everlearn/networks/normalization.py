@@ -9,7 +9,7 @@ from torch.nn import functional
 
 Net = TypeVar("Net", bound=nn.Module)
 Norm = Literal["batch", "renorm", "group"]
-"""By statistics of the batch, by the same corrected towards running ones, or by those of each image."""
+"""By statistics of the batch, by these corrected towards running statistics, or by those of each image."""
 GROUP_SIZE = 16
 """Channels that group normalization normalizes together."""
 MAX_R = 1.25
@@ -24,7 +24,7 @@ class _AnyBatchNorm(nn.modules.batchnorm._BatchNorm):
     """Batch normalization that accepts a single value per channel, as the last batch of a task may have.
 
     Torch refuses it in training, since it has no variance. Here it is normalized by the running statistics,
-    which do not change. With `is_frozen` all batches are.
+    which do not change. With `is_frozen` this holds for all batches.
     """
 
     is_frozen = False
@@ -102,7 +102,7 @@ class BatchRenorm(nn.Module):
     @torch.no_grad()
     def correction(self, mean: Tensor, std: Tensor) -> tuple[Tensor, Tensor]:
         """The r and d of a training batch; updates the running statistics."""
-        is_first = self.n_batches == 0  # a tensor, since a number would have to come from the device
+        is_first = self.n_batches == 0  # a tensor: reading a number would wait for the device
         self.running_mean.copy_(torch.where(is_first, mean, self.running_mean))
         self.running_std.copy_(torch.where(is_first, std, self.running_std))
         r = (std / self.running_std).clamp(1 / MAX_R, MAX_R)
@@ -117,7 +117,7 @@ class BatchRenorm(nn.Module):
 class FusedBatchRenorm(BatchRenorm):
     """Batch renormalization by the kernels of batch normalization: equal but for rounding, and faster.
 
-    Networks from before it keep `BatchRenorm`, so that their results do not change.
+    Older networks keep `BatchRenorm`, so that their results do not change.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -173,7 +173,7 @@ def with_renorm(net: Net) -> Net:
 
 
 def _with_layers(net: Net, make: Callable[[nn.Module], nn.Module]) -> Net:
-    """The network with each layer of normalization replaced by what a function makes for it."""
+    """The network with each layer of normalization replaced by the result of a function."""
     for parent in list(net.modules()):
         for name, layer in parent.named_children():
             if isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d | BatchRenorm | nn.GroupNorm):
@@ -184,7 +184,7 @@ def _with_layers(net: Net, make: Callable[[nn.Module], nn.Module]) -> Net:
 def keep_statistics(net: Net) -> Net:
     """The network itself, with batch renormalization that starts at the statistics of batch normalization.
 
-    In evaluation it computes the same. In training, batches whose statistics are near the running ones are
+    In evaluation the output is the same. In training, batches whose statistics are near the running ones are
     normalized by these, and others by their own; with untrained statistics (`with_norm`) a pretrained network
     would lose what it has learned.
 
@@ -217,7 +217,7 @@ def set_renorm_momentum(net: nn.Module, momentum: float) -> None:
 
 
 def freeze_batch_norm(net: nn.Module) -> None:
-    """Normalize by the running statistics in training too, as fits a pretrained network.
+    """Normalize by the running statistics in training too, as is usual for a pretrained network.
 
     Scales and shifts are trained. Batch renormalization, which corrects for small batches, does not change.
     """

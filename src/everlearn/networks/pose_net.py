@@ -90,7 +90,7 @@ class EMA(nn.Module):
 
     @torch.no_grad()
     def update(self, net: nn.Module, n_steps: int) -> None:
-        """Average in the weights after a step; the decay is smaller in the first steps."""
+        """Update the average after an optimizer step; the decay is smaller in the first steps."""
         rate = 1 - min(self.decay, (1 + n_steps) / (10 + n_steps))
         average, current = self.net.state_dict(), net.state_dict()
         names = [name for name, tensor in average.items() if tensor.is_floating_point()]

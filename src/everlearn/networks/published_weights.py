@@ -45,8 +45,8 @@ class PublishedWeights:
 
     Attributes:
         file: in the sub-folder `weights` of the folder of all datasets.
-        renamed: gives each published name that of our modules, and None to those of the classifier.
-        package: the installed package that has the weights, too.
+        renamed: maps a published name to the name in our modules, or to None for the classifier.
+        package: a Python package that contains the weights too.
     """
 
     file: str
@@ -84,7 +84,7 @@ def read_arrays(path: Path) -> Arrays:
             with path.open("rb") as file:
                 return _read_pth(file)
         tensors = safetensors.numpy.load_file(path)
-    except (safetensors.SafetensorError, pickle.UnpicklingError, EOFError, OSError, ValueError):
+    except Exception:  # a damaged pickle raises any type of error
         raise BadInput(f"{str(path)!r} is not a file of weights, or it is damaged; use a copy") from None
     return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
 

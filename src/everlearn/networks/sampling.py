@@ -1,7 +1,7 @@
 """Bilinear samples of exemplars along rows of pixels, and sums of their products, in SIMD instructions.
 
-Numba does not vectorize loops that look up pixels, so the instructions are generated with llvmlite. Sums are
-those of 16 lanes, which are added at the end, so that results do not depend on the width of the processor's.
+Numba does not vectorize loops that look up pixels, so the instructions are generated with llvmlite. Each of
+16 lanes has its own sums, which are added at the end, so that results do not depend on the processor.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ SCALARS = ("a", "b", "cx", "cy", "half_width", "half_height", "x_last", "y_last"
 _F, _L = types.float32, types.int64
 _FLOATS = ir.VectorType(FLOAT, N_LANES)
 Products = Callable[[list[Vector]], list[Vector]]
-"""Errors of pixels and their derivatives -> what they add to the sums."""
+"""Errors of pixels and their derivatives -> the terms of the sums."""
 
 
 def load(builder: Value, pointer: Value) -> Vector:
@@ -119,7 +119,7 @@ def _row_adder(*, with_gradient: bool) -> Callable[..., float]:
 
 
 def _products(values: list[Vector]) -> list[Vector]:
-    """What a pixel adds to the sums: squared error, errors times derivatives, products of derivatives."""
+    """The terms of a pixel: squared error, errors times derivatives, products of derivatives."""
     error, *derivatives = values
     return [error * error, *_weighted(error, derivatives, derivatives)]
 
@@ -193,7 +193,7 @@ neighbours; the channel that starts at `channel` has rows of `pitch` pixels. `pi
 
 @intrinsic_function
 def scale_at(typing: Any, scales: Any, i: Any, j: Any) -> Any:
-    """Entry (i, j) of an array; None if it is None, which numba's own code would make an optional number."""
+    """Entry (i, j) of an array, or None for None; numba itself would compile an optional number."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
         scales, i, j = arguments

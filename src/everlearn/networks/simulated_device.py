@@ -1,4 +1,4 @@
-"""A simulated GPU for tests on machines without one: computes on the CPU, refuses what a GPU refuses."""
+"""A simulated GPU for tests on machines without one: computes on the CPU, raises the errors of a GPU."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_leaves
 CPU = torch.device("cpu")
 TENSOR: Any = Tensor  # attributes such as `device` are descriptors, which its annotations do not say
 NAME, PINNED = "simulated_device", "is_simulated_pin"
-"""Attributes of storages; so all views of a tensor, and a parameter made of it, are on its device."""
+"""Attributes of storages, so that all views of a tensor, and a parameter made of it, share its device."""
 TO_NUMPY = (Tensor.numpy, Tensor.__array__)
 READS = (
     Tensor.item, Tensor.tolist, Tensor.__bool__, Tensor.__float__, Tensor.__int__, Tensor.__index__,
@@ -22,11 +22,11 @@ FROM_HOST = (torch.tensor, torch.as_tensor)
 BETWEEN_DEVICES = (Tensor.copy_, TENSOR.data.__set__, torch._has_compatible_shallow_copy_type)
 """Functions whose tensors may be on different devices."""
 NO_SCALARS = (torch.cat, torch.stack)
-"""Functions that do not accept a CPU tensor of one number beside tensors of a device."""
+"""Functions that do not accept a CPU tensor of one number together with tensors of a device."""
 
 
 class SimulatedDevice(TorchFunctionMode):
-    """Context in which torch has a device "cuda" or "mps" that is not there.
+    """Context in which torch has a simulated device "cuda" or "mps".
 
     Tensors of the device are CPU tensors with a mark. An operation on tensors of different devices, a
     conversion to numpy, and float64 on mps raise the errors of the real device. `n_waits` counts how often
@@ -139,7 +139,7 @@ def _device_of(tensor: Tensor) -> torch.device:
 
 
 def _marked(tensor: Tensor, device: torch.device, *, is_pinned: bool = False) -> Tensor:
-    """The tensor, whose memory is on a device from now on."""
+    """The tensor, after marking its memory as that of a device."""
     if device.type == "mps" and tensor.dtype in (torch.float64, torch.complex128):
         raise TypeError(
             "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. "

@@ -1,4 +1,4 @@
-"""Between numpy and torch: images, weights, optimizer states, and FLOPs of networks."""
+"""Conversions between numpy and torch (images, weights, optimizer states), and FLOPs of networks."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ MID_GRAY = 0.66
 EVAL_BATCH_SIZE = 256
 """Images per batch outside training: enough to be fast, few enough to stop soon after a signal."""
 BACKWARD = 2
-"""Cost of a backward pass in forward passes, about."""
+"""Approximate cost of a backward pass in forward passes."""
 
 
 class NotFinite(BadInput):
@@ -57,7 +57,7 @@ def map_batches(function: Callable[[npt.NDArray[np.uint8]], Tensor], images: npt
 
     Example:
         >>> images = np.zeros((1000, 4, 4), np.uint8)
-        >>> map_batches(lambda some: to_tensor(some).mean(dim=(2, 3)), images).shape
+        >>> map_batches(lambda part: to_tensor(part).mean(dim=(2, 3)), images).shape
         torch.Size([1000, 1])
     """
     starts = range(0, max(1, len(images)), EVAL_BATCH_SIZE)

@@ -52,11 +52,8 @@ def align_candidates(
     """
     n, size = len(images), (images.shape[1], images.shape[2])
     pixels, known = (each.permute(0, 3, 1, 2).flatten(2).float() for each in (images, exemplars))
-    boxes, found, each = (
-        foreground_boxes(images),
-        starts.float().clone(),
-        torch.arange(n, device=images.device),
-    )
+    boxes, found = foreground_boxes(images), starts.float().clone()
+    each = torch.arange(n, device=images.device)
     residuals, least = found.new_zeros(rows.shape), torch.zeros_like(each)
     limits, offsets = found.new_zeros(n, 1), found.new_zeros(n)
     if scales is None:
@@ -121,8 +118,8 @@ def _aligned(pairs: Pairs, transforms: Tensor, n_steps: int) -> tuple[Tensor, Te
     """The smallest residuals (n,) of the Gauss-Newton steps, and their transforms (n, 4)."""
     parts = []
     for start in range(0, len(transforms), MAX_PAIRS):
-        some = slice(start, start + MAX_PAIRS)
-        parts.append(_aligned_together(pairs.part(some), transforms[some], n_steps))
+        rows = slice(start, start + MAX_PAIRS)
+        parts.append(_aligned_together(pairs.part(rows), transforms[rows], n_steps))
     if not parts:
         return transforms.new_zeros(0), transforms
     residuals, found = zip(*parts, strict=True)

@@ -77,8 +77,8 @@ class ViT(nn.Module):
     def encode(self, tokens: Tensor, prefixes: Mapping[int, Tensor] | None = None) -> Tensor:
         """The outputs of the last block for tokens.
 
-        `prefixes` has for some blocks, by number, keys and values (n, 2, length, n_features) that are put
-        before those of the tokens.
+        `prefixes` has for some blocks, by number, keys and values (n, 2, length, n_features) that are
+        prepended to those of the tokens.
         """
         given = prefixes or {}
         for number, block in enumerate(self.blocks):

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.networks.imagenet import ImageNetBackbone
-from everlearn.networks.published_weights import published, read_arrays
+from everlearn.networks.published_weights import PUBLISHED, published, read_arrays
 from everlearn.networks.vit import HEAD_WIDTH, ViT
 
 HUB = "hub:"
@@ -55,34 +55,30 @@ def load_backbone(net: nn.Module, weights: str) -> None:
 
 
 def _read_backbone(net: nn.Module, weights: str) -> tuple[Weights, Path]:
-    """The weights under the names of the network, and where they are from."""
+    """The weights under the names of the network, and their file."""
     if not isinstance(net, ImageNetBackbone):
         if weights == IMAGENET:
-            known = ("efficientnet-lite0", "mobilenet-v1", "mobilenet-v1-0.25")
-            raise BadInput(f"this backbone has no ImageNet weights; choose one of {', '.join(known)}")
-        return _without_classifier(net, _read(path := _check(Path(weights)))), path
+            raise BadInput(f"this backbone has no ImageNet weights; choose one of {', '.join(PUBLISHED)}")
+        path, names = _check(Path(weights)), net.state_dict().keys()
+        tensors = _read(path).items()
+        return {name: tensor for name, tensor in tensors if name in names or not CLASSIFIER.match(name)}, path
     source = published(net.published_name)
     path = source.find() if weights == IMAGENET else _check(Path(weights))
     arrays = source.convert(read_arrays(path))
     return {name: torch.from_numpy(array) for name, array in arrays.items()}, path
 
 
-def _without_classifier(net: nn.Module, tensors: Weights) -> Weights:
-    names = net.state_dict().keys()
-    return {name: tensor for name, tensor in tensors.items() if name in names or not CLASSIFIER.match(name)}
-
-
 def save_weights(
     net: nn.Module, path: Path, *, backbone: str | None = None, image_shape: tuple[int, ...] | None = None
 ) -> None:
-    """Write weights to a .safetensors file, atomically; with what is needed to make the network again."""
+    """Write weights to a .safetensors file, atomically, with the arguments that rebuild the network."""
     if path.suffix != ".safetensors":
         raise BadInput(f"cannot write weights to {str(path)!r}; give a name that ends in .safetensors")
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()}
-    made = None
+    metadata = None
     if backbone is not None and image_shape is not None:
-        made = {"backbone": backbone, "image_shape": json.dumps(image_shape)}
-    files.write(path, safetensors.torch.save(tensors, made))
+        metadata = {"backbone": backbone, "image_shape": json.dumps(image_shape)}
+    files.write(path, safetensors.torch.save(tensors, metadata))
 
 
 def _difference(net: nn.Module, tensors: Weights) -> str | None:
@@ -133,7 +129,7 @@ def _read(path: Path) -> Weights:
 
 
 def _make_vit(tensors: Weights, path: Path) -> ViT:
-    """An untrained transformer of the size that the weights have."""
+    """An untrained transformer of the size of the weights."""
     try:
         n_features, n_channels, patch_size, _ = tensors["patch_embed.proj.weight"].shape
         n_patches = tensors["pos_embed"].shape[1] - 1

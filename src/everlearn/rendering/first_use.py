@@ -18,7 +18,7 @@ MESSAGE = "compiling the renderer, which takes seconds and is needed once per ma
 
 @lru_cache(maxsize=2)
 def compile_at_first_use(rgb: bool) -> None:
-    """Compile shapes and renderer side by side if they are not on disk; says so in one line."""
+    """Compile shapes and renderer in parallel, after a warning, unless their machine code is on disk."""
     if is_renderer_compiled(rgb):
         return
     warnings.warn(MESSAGE, Notice, stacklevel=2)

@@ -74,7 +74,7 @@ class Nuisances:
 
     @property
     def are_none(self) -> bool:
-        """Whether all of them are off."""
+        """Whether every nuisance is off."""
         return not any(astuple(self))
 
 

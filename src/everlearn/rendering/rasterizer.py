@@ -22,7 +22,7 @@ from everlearn.shapes.jit import compiled_in_place
 SHAPE_SIZE = 0.45
 """Bounding box of a shape at scale 1, relative to the image."""
 ORIGIN, SPAN = 0.25, 0.5
-"""Place of position 0 in the image, and distance to position 1."""
+"""Place of position 0, and its distance from position 1, relative to the image."""
 MARGIN_COLUMNS, MARGIN_ROWS = 8, 3
 GRID = 2.0**20
 
@@ -76,7 +76,7 @@ def pad_to_lanes(n: int) -> int:
 
 @compiled_in_place
 def clear(work: RasterBuffers, box: Box, n_planes: int) -> None:
-    """Clear what a scan does not: the cells right of its columns and below its rows."""
+    """Clear the cells that a scan leaves: those right of its columns and below its rows."""
     stride = box.width + MARGIN_COLUMNS
     for plane in range(n_planes):
         start = U(plane * work.plane)

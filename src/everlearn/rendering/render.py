@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from everlearn.errors import BadInput, check_range, is_integer
 from everlearn.factors import Factors
+from everlearn.factors.factors import as_floats
 from everlearn.rendering.nuisances import NuisanceRenderer, Nuisances
 from everlearn.rendering.paths import Paths, flatten, flatten_all
 from everlearn.rendering.rasterizer import (
@@ -97,8 +98,8 @@ def render(
     if ids.shape != (n,) or (n > 0 and ids.dtype.kind not in "iu"):
         raise BadInput(f"rows has shape {ids.shape}; it must hold one whole number for each of {n} images")
     ids = ids.astype(np.int64)
-    background_rgb = _check_colour("background", background)
-    shape_rgb = factors.colour if foreground is None else _check_colour("foreground", foreground)
+    background_rgb = _check_colour("background", background, n)
+    shape_rgb = factors.colour if foreground is None else _check_colour("foreground", foreground, n)
     colour_shape = (3, size, size) if channels_first else (size, size, 3)
     out = _output((n, *(colour_shape if rgb else (size, size))), checked_dtype, out)
     paths, path = _paths(outlines, which, factors.scale, size)
@@ -123,7 +124,7 @@ def render(
 
 
 def _paths(outlines: Outlines, which: IntArray, scale: FloatArray, size: int) -> tuple[Paths, IntArray]:
-    """The required paths, and the index of the path of each image.
+    """The paths of the outlines in use, and the index of the path of each image.
 
     The tolerance depends on the scale of the image, rounded up to a power of two, and not on the batch.
     """
@@ -163,8 +164,8 @@ def _pair(n_outlines: int, factors: Factors, which: npt.ArrayLike | None) -> tup
     if any(length not in (1, n) for length in lengths):
         what = "outlines" if which is None else "entries of which"
         raise BadInput(
-            f"there are {lengths[0]} {what} and {lengths[1]} rows of factors; give equal numbers, or one of "
-            "either, or the outline of each row in which"
+            f"there are {lengths[0]} {what} and {lengths[1]} rows of factors; give equal numbers, a single "
+            "one of either, or the index of the outline of each row as which"
         )
     if len(factors) != n:
         factors = factors[np.zeros(n, np.int64)]
@@ -185,16 +186,19 @@ def _check_which(which: npt.ArrayLike, n_outlines: int) -> npt.NDArray[Any]:
     return indices
 
 
-def _check_colour(name: str, value: npt.ArrayLike) -> FloatArray:
-    """A gray level or a colour as (1, 3) or (n, 3) numbers in 0..1."""
-    given = np.asarray(value, dtype=np.float64)
-    if given.ndim == 0:
-        given = np.repeat(given, 3)
-    if given.ndim > 2 or given.shape[-1] != 3:
-        raise BadInput(f"{name} has shape {given.shape}; give one level, or red, green and blue")
-    if not ((given >= 0) & (given <= 1)).all():
+def _check_colour(name: str, value: npt.ArrayLike, n: int) -> FloatArray:
+    """A gray level or a colour, or the colours of n images, as (1, 3) or (n, 3) numbers in 0..1."""
+    levels = as_floats(name, value)
+    if levels.ndim == 0:
+        levels = np.repeat(levels, 3)
+    if levels.shape not in ((3,), (1, 3), (n, 3)):
+        raise BadInput(
+            f"{name} has shape {levels.shape}; give one level, or red, green and blue, for all of {n} images "
+            "or for each"
+        )
+    if not ((levels >= 0) & (levels <= 1)).all():
         raise BadInput(f"{name} is {value!r}; its levels must be from 0 to 1")
-    return given.reshape(-1, 3)
+    return levels.reshape(-1, 3)
 
 
 def _check_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
@@ -220,7 +224,7 @@ def _output(shape: tuple[int, ...], dtype: np.dtype[Any], out: npt.NDArray[Any] 
 
 @lru_cache(maxsize=2)
 def is_renderer_compiled(rgb: bool) -> bool:
-    """Whether the machine code of the renderer was on disk when this process first asked."""
+    """Whether the machine code of the renderer was on disk at the first call in this process."""
     return is_compiled(draw_rgb_into if rgb else draw_gray_into)
 
 
@@ -230,9 +234,9 @@ def available_cpus() -> int:
 
 
 def default_threads() -> int:
-    """As many threads as OMP_NUM_THREADS says, for example in a process of a sweep; else as processors."""
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    return min(int(given), available_cpus()) if given.isdecimal() and int(given) else available_cpus()
+    """OMP_NUM_THREADS, which a sweep sets for its processes, or else the number of processors."""
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(int(limit), available_cpus()) if limit.isdecimal() and int(limit) else available_cpus()
 
 
 def check_threads(threads: int | None) -> int:
@@ -247,7 +251,7 @@ def check_threads(threads: int | None) -> int:
 def run_batches(work: Callable[[int, int], None], n: int, batch_size: int, threads: int) -> None:
     """Call work(begin, end) for consecutive batches of 0..n in several threads.
 
-    The calling thread takes part. Other threads end with the call, so that a forked process misses none.
+    The calling thread takes part. The others end with the call, so that the process can be forked later.
     """
     begins = iter(range(0, n, batch_size))
     errors: list[BaseException] = []

@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 N_LANES = 16
 N_FILL_LANES = 64
 
-FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
+FLOAT = ir.FloatType()
 INT8, INT32, INT64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _L = types.int64
 
@@ -27,7 +27,7 @@ def intrinsic_function(build: Callable[..., Any]) -> Callable[..., None]:
 
 
 class Vector:
-    """An LLVM vector of float32, float64 or int32; operators act lane by lane, a number is in all lanes."""
+    """An LLVM vector of float32 or int32; operators act lane by lane, a number is in all lanes."""
 
     def __init__(self, builder: Value, value: Value) -> None:
         self.builder, self.value, self.n = builder, value, value.type.count
@@ -69,10 +69,6 @@ class Vector:
         """Integers as floats."""
         return self._with(self.builder.sitofp(self.value, ir.VectorType(FLOAT, self.n)))
 
-    def to_double(self) -> "Vector":
-        """Integers as float64."""
-        return self._with(self.builder.sitofp(self.value, ir.VectorType(DOUBLE, self.n)))
-
     def to_bytes(self) -> "Vector":
         """Integers clipped to 0..255, as bytes; processors do both in one instruction."""
         return self._with(self.builder.trunc(self.maximum(0).minimum(255).value, ir.VectorType(INT8, self.n)))
@@ -88,11 +84,11 @@ class Vector:
         self.builder.store(self.value, typed, align=1)
 
     def _apply(self, operation: str, other: "Vector | float") -> "Vector":
-        name = f"f{operation}" if self.value.type.element in (FLOAT, DOUBLE) else operation
+        name = f"f{operation}" if self.value.type.element == FLOAT else operation
         return self._with(getattr(self.builder, name)(self.value, self._operand(other)))
 
     def _select(self, order: str, other: Value) -> "Vector":
-        is_float = self.value.type.element in (FLOAT, DOUBLE)
+        is_float = self.value.type.element == FLOAT
         compare = self.builder.fcmp_ordered if is_float else self.builder.icmp_signed
         return self._with(self.builder.select(compare(order, self.value, other), self.value, other))
 

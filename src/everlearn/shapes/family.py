@@ -37,7 +37,7 @@ MIN_RADIUS, MAX_RADIUS = 0.1, 1.9
 GRID = 2.0**20
 SECTOR_MARGIN = 1e-6
 PROTOTYPE_PURPOSE = 1 << 16
-"""Purpose of the random words of prototypes; those of shapes count from 0."""
+"""First purpose of the random words of prototypes; the purposes of shapes start at 0."""
 
 
 class Parameters(NamedTuple):
@@ -119,10 +119,13 @@ class ShapeFamily:
         if not is_pair or not 3 <= vertices[0] <= vertices[1] <= MAX_VERTICES:
             expected = f"two whole numbers from 3 to {MAX_VERTICES}, ascending"
             raise BadInput(f"vertices is {vertices!r}; it must be {expected}")
-        if not self.spline_orders or not set(self.spline_orders) <= set(ORDERS):
-            raise BadInput(f"spline_orders is {self.spline_orders}; give (1,), (3,) or (1, 3)")
+        orders = self.spline_orders
+        if not isinstance(orders, tuple | list) or not orders or not set(orders) <= set(ORDERS):
+            raise BadInput(f"spline_orders is {orders!r}; give (1,), (3,) or (1, 3)")
         for name in ("radial_noise", "angular_noise", "similarity", "difficulty"):
             check_range(name, getattr(self, name), 0, 1)
+        if not is_integer(self.group_size):
+            raise BadInput(f"group_size is {self.group_size!r}; it must be a whole number of shapes")
         check_range("group_size", self.group_size, 1, MAX_INDEX)
 
     def outline(self, index: int) -> Outlines:
@@ -140,15 +143,15 @@ class ShapeFamily:
 
     @cached_property
     def _parameters(self) -> Parameters:
-        spread = 1.0 - (1.0 - MIN_NOISE) * self.difficulty
+        noise_factor = 1.0 - (1.0 - MIN_NOISE) * self.difficulty
         inherited = MAX_INHERITED * self.similarity
         return Parameters(
             seed=np.uint64(self.seed),
             min_vertices=int(self.vertices[0]),
             max_vertices=int(self.vertices[1]),
             orders=np.array(self.spline_orders, np.int64),
-            radial=float(self.radial_noise * spread),
-            angular=float(self.angular_noise * spread),
+            radial=float(self.radial_noise * noise_factor),
+            angular=float(self.angular_noise * noise_factor),
             group_size=np.uint64(self.group_size),
             similarity=float(self.similarity),
             inherited=float(inherited),

@@ -1,6 +1,6 @@
 """Decorators that compile functions with numba.
 
-Compiled code is cached on disk, releases the GIL and, but for `compiled_sums`, keeps IEEE arithmetic: no
+Compiled code is cached on disk and releases the GIL. Except in `compiled_sums` it keeps IEEE arithmetic: no
 fused multiply-add, no reordering. Results are therefore bit-identical on all processors.
 """
 
@@ -16,7 +16,7 @@ from numba.core.runtime.nrt import rtsys
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 ZERO = cast(int, np.int64(0))
-"""A number that is no literal: for each literal argument, numba compiles another version of a function."""
+"""Zero that is not a literal: numba compiles a separate version of a function for each literal argument."""
 
 
 def compiled(function: Function) -> Function:
@@ -28,16 +28,16 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_in_place(function: Function) -> Function:
-    """The same for a function that, with all that it calls, allocates nothing.
+    """Compile a function that allocates nothing, and calls only such functions.
 
-    References to its arrays need not be counted then. Numba counts them in atomic instructions, which would
-    take a quarter of the time of a small image.
+    Numba then need not count references to arrays; these atomic instructions would take a quarter of the time
+    of a small image.
     """
     return _cached(function, fastmath=False, _nrt=False)
 
 
 def compiled_sums(function: Function) -> Function:
-    """The same, but terms of sums may be reordered, so that the processor adds several at a time.
+    """Compile a function whose sums may be reordered, so that they are vectorized.
 
     The last digits differ between processors, as those of matrix products do.
     """

@@ -77,7 +77,7 @@ class Outlines:
         return self._measures()[:, 3:]
 
     def points(self, n: int) -> FloatArray:
-        """(len, n, 2) points along each outline; if n is a multiple of the number of vertices, with these."""
+        """(len, n, 2) points along each outline, with its vertices if n is a multiple of their number."""
         if n < 3:
             raise BadInput(f"n is {n}; an outline needs at least 3 points")
         position = np.arange(n) * (self.n_vertices[:, None] / n)  # (len, n)

@@ -84,10 +84,8 @@ def _solve_periodic(vertices: FloatArray, axis: int, n: int, chords: FloatArray,
         last, following = i - 1 if i > 0 else n - 1, i + 1 if i < n - 1 else 0
         before, after = chords[last], chords[i]
         diagonal = 2.0 * (before + after)
-        towards, from_last = (
-            vertices[following, axis] - vertices[i, axis],
-            vertices[i, axis] - vertices[last, axis],
-        )
+        towards = vertices[following, axis] - vertices[i, axis]
+        from_last = vertices[i, axis] - vertices[last, axis]
         right = 6.0 * (towards / after - from_last / before)
         correction = 0.0
         if i == 0:

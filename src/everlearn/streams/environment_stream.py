@@ -38,11 +38,11 @@ DRAWN_FRACTION = 7 / 16
 class EnvironmentSettings(ScenarioStreamSettings):
     """A sequence of environments that show the same objects in different ways.
 
-    An environment is a dataset (sprites, mnist, fashion or omniglot), preceded by any of moving, inverted and
-    coloured, joined by "-". Any other name is that of a folder of images, with one sub-folder per class, in
-    the folder of the datasets: with images of faces in celeba/faces, ["celeba", "inverted-fashion"] is a
-    sequence of VASE's paper. Such images fill the canvas unless they move. An object has the same label in
-    all environments. The default is the sequence of VASE: Achille et al., "Life-Long Disentangled
+    The name of an environment is that of a dataset (sprites, mnist, fashion or omniglot), preceded by any of
+    moving, inverted and coloured, joined by "-". Any other dataset is a folder in the folder of datasets,
+    with one sub-folder of images per class; its images fill the canvas unless they move. With images of faces
+    in celeba/faces, ["celeba", "inverted-fashion"] is a sequence of VASE's paper. An object has the same
+    label in all environments. The default is the sequence of VASE: Achille et al., "Life-Long Disentangled
     Representation Learning" (2018).
 
     Example:
@@ -115,7 +115,7 @@ class EnvironmentSettings(ScenarioStreamSettings):
         from everlearn.streams.images.location import data_folder  # settings do not load readers
 
         path = (data_folder() if self.data is None else self.data) / dataset
-        return path if path.is_dir() else None
+        return path if dataset and path.is_dir() else None
 
     def _source(self, name: str) -> Source:
         *variants, dataset = name.split("-")

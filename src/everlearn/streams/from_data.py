@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.errors import BadInput
+from everlearn.errors import BadInput, unknown
 from everlearn.streams.images.data_settings import ArraySettings, CsvSettings, HuggingFaceSettings
 from everlearn.streams.images.settings import FolderSettings
 from everlearn.streams.stream import Stream
 
 Array = npt.NDArray[Any]
 COLOUR_MODES = {"1": "L", "L": "L", "LA": "RGBA", "PA": "RGBA", "RGBA": "RGBA"}
-"""Modes of Pillow and those that they are converted to; others become RGB."""
+"""Pillow modes and the modes that they are converted to; all others become RGB."""
 
 
 def from_arrays(
@@ -89,8 +89,8 @@ def from_huggingface(
 ) -> Stream:
     """A stream of a Hugging Face dataset: a path on this machine, a `Dataset` or a `DatasetDict`.
 
-    Of a path, images are decoded when they are needed, and the record of a run contains the path. A dataset
-    in memory is read once and copied into the record.
+    Images of a path are decoded when they are needed, and the record of a run contains the path. A dataset in
+    memory is read once and copied into the record.
 
     Args:
         dataset: a folder of `save_to_disk` or of Parquet files, a .parquet file, or a dataset in memory.
@@ -107,16 +107,19 @@ def from_huggingface(
         >>> from_huggingface(dataset, classes_per_task=1)
         <arrays/class-incremental-v1: 2 tasks>
     """
-    columns = {"image_column": image_column, "label_column": label_column}
     if isinstance(dataset, str | Path):
+        columns = {"image_column": image_column, "label_column": label_column}
         return HuggingFaceSettings(data=Path(dataset), **columns, **settings).build()
     from everlearn.streams.images import huggingface
 
     splits = huggingface.splits_of(dataset) | ({} if test is None else {"test": test})
-    image, label = huggingface.columns_of(splits["train"], **{k.split("_")[0]: v for k, v in columns.items()})
+    image, label = huggingface.columns_of(splits["train"], image_column, label_column)
     labels = {split: huggingface.labels_of(each, label) for split, each in splits.items()}
     names = huggingface.class_names(splits["train"], label) or _sorted_names(labels.values())
     numbers = {name: number for number, name in enumerate(names)}
+    for split, found in labels.items():
+        if missing := sorted({*found} - {*names}):
+            raise unknown(f"label of {split} images", missing[0], names)
     if "test" not in splits and "val" in splits:
         splits["test"], labels["test"] = splits.pop("val"), labels.pop("val")
     parts: dict[str, Any] = {"names": names}
@@ -212,19 +215,19 @@ def _stream(parts: dict[str, Any], settings: dict[str, Any]) -> Stream:
     from everlearn.streams.images.arrays import arrays_of, register_arrays
 
     lists = {name: part for name, part in parts.items() if name.endswith("images") and isinstance(part, list)}
-    arrays = arrays_of({**parts, **_alike(lists, settings.get("image_size"))})
+    arrays = arrays_of({**parts, **_with_equal_shapes(lists, settings.get("image_size"))})
     return ArraySettings(content=register_arrays(arrays), **settings).build()
 
 
-def _alike(lists: dict[str, list[Array]], image_size: int | None) -> dict[str, list[Array]]:
+def _with_equal_shapes(lists: dict[str, list[Array]], image_size: int | None) -> dict[str, list[Array]]:
     """Lists of images with the same channels, and fitted to `image_size` if their sizes differ."""
     from everlearn.streams.images.validation import to_numpy
 
-    every = [to_numpy(image) for part in lists.values() for image in part]
+    images = [to_numpy(image) for part in lists.values() for image in part]
     convert: Callable[[Array], Array] = to_numpy
-    if image_size is not None and len({image.shape[:2] for image in every}) > 1:
+    if image_size is not None and len({image.shape[:2] for image in images}) > 1:
         convert = _fit_to(image_size)
-    elif len({image.ndim for image in every}) > 1:
+    elif len({image.ndim for image in images}) > 1:
         convert = _to_colour
     return {name: [convert(to_numpy(image)) for image in part] for name, part in lists.items()}
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from everlearn.errors import check_range
-from everlearn.factors import FACTOR_NAMES
+from everlearn.factors.factors import ALL_FACTORS
 from everlearn.rng import FloatArray, IntArray, Rng, rng_at
 from everlearn.streams.sprite_stream import SpriteSettings, SpriteSource
 from everlearn.streams.stream import Batch
 
-FACTORS = (*FACTOR_NAMES, "colour")
+FACTORS = ALL_FACTORS
 
 
 @dataclass(frozen=True)

@@ -110,14 +110,14 @@ class FunctionSettings(StreamSettings):
         stream = self.function(**{name: getattr(self, name) for name in type(self).model_fields})
         if not isinstance(stream, Stream):
             raise BadInput(
-                f"{self.reference} gave {type(stream).__name__}; it must give an everlearn.streams.Stream"
+                f"{self.reference} returned {type(stream).__name__}; return an everlearn.streams.Stream"
             )
         stream.spec = self
         return stream
 
 
 def with_reference(settings: Any) -> Any:
-    """Settings from outside the package as an instance of a class that says how to find them again.
+    """Settings from outside the package as an instance of a class with a `reference` to import them by.
 
     Example:
         >>> class OwnSettings(StreamSettings):
@@ -140,14 +140,14 @@ def from_mapping(settings: Mapping[str, Any]) -> StreamSettings:
         >>> from_mapping({"stream": "split-cifar100", "class_order": "icarl"}).classes_per_task
         10
     """
-    name = settings.get("stream")
+    name = settings.get("stream") if isinstance(settings, Mapping) else None
     if not isinstance(name, str):
-        raise BadInput(f"the settings do not name a stream; add stream = one of {names()}")
+        raise BadInput(f"the settings {settings!r:.80} do not name a stream; add stream = one of {names()}")
     return settings_class(name)(**{key: value for key, value in settings.items() if key != "stream"})
 
 
 def as_written(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that a stored spec means: `late` settings that it leaves out have their earlier value.
+    """The settings of a stored spec; `late` settings that it omits have their earlier value.
 
     Example:
         >>> as_written({"stream": "folder", "n_poses": 10})

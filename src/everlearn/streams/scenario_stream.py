@@ -11,7 +11,7 @@ from everlearn.rng import IntArray, rng_at
 from everlearn.streams.scenarios import Scenario, ScenarioStreamSettings
 from everlearn.streams.scenarios.base import SampleIndex, SeenClasses
 from everlearn.streams.source import Source
-from everlearn.streams.stream import Batch, Stream, Task
+from everlearn.streams.stream import MAX_TASKS, Batch, Stream, Task
 
 Words = npt.NDArray[np.uint64]
 
@@ -43,7 +43,7 @@ class ScenarioStream(Stream):
         self.labels_recur = scenario.classes_recur or self._label_map.modulus is not None
 
     def eval_sample(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
-        self._check_index(n_tasks - 1)
+        check_range("n_tasks", n_tasks, 1, MAX_TASKS if self.n_tasks is None else self.n_tasks)
         check_range("size", size, 1, 10**9)
         samples = balanced_sample(self.source, self.scenario.seen_classes(n_tasks), size=size, seed=seed)
         return replace(self._load(samples), tasks=self.scenario.first_test_task(samples.class_ids))

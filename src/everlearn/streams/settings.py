@@ -61,9 +61,9 @@ class StreamSettings(Settings):
     """
 
     late: ClassVar[Mapping[str, Any]] = {}
-    """What specs that were stored before some settings existed mean; stored specs leave these values out."""
+    """Settings that were added later, and their values in earlier specs; stored specs omit these values."""
     reference: ClassVar[str | None] = None
-    """How the stream is found if it is not built in: an import string or a file."""
+    """The import string or file of a stream that is not built in."""
 
     @abstractmethod
     def build(self) -> "Stream":
@@ -74,7 +74,7 @@ class StreamSettings(Settings):
         return {"stream": self.reference or self.kind, **self.model_dump(mode="json")}
 
     def to_stored(self) -> dict[str, Any]:
-        """The same as it is stored with records and exports, so that specs keep their hash."""
+        """The settings for records and exports: without values of `late`, so that specs keep their hash."""
         late = self.late.items()
         return {name: value for name, value in self.to_mapping().items() if (name, value) not in late}
 

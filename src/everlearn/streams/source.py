@@ -59,7 +59,7 @@ class HasSessions(Protocol):
 
 
 class ConcatSource(Source):
-    """The first classes of several sources, as many as the sizes say, numbered consecutively."""
+    """The first `sizes[i]` classes of each source i, numbered consecutively."""
 
     n_classes: int = 0
     image_shape: tuple[int, ...] = ()
@@ -115,6 +115,29 @@ class ConcatSource(Source):
             batches.append(load_rows(part, class_ids[rows] - start, rows))
         joined = Batch.concatenate([batch for batch in batches if len(batch)] or batches[:1])
         return joined[np.argsort(joined.labels, kind="stable")]
+
+
+SESSIONS: dict[Split, range] = {
+    "train": range(8),
+    "test": range(8, 11),
+    "val": range(11, 12),
+    "held_out": range(0),
+}
+"""The sessions of each split of a `FrameSource`."""
+
+
+class FrameSource(Source):
+    """Objects in sessions of n frames, as in CORe50: image p is frame p % n of session p // n."""
+
+    n_frames: int
+
+    def sessions(self, class_id: int) -> list[IntArray]:
+        """Ids of the images of each training session, in temporal order."""
+        return [self.n_frames * s + np.arange(self.n_frames) for s in SESSIONS["train"]]
+
+    def pool(self, class_id: int, split: Split) -> IntArray:
+        sessions = SESSIONS[split]
+        return np.arange(self.n_frames * sessions.start, self.n_frames * sessions.stop)
 
 
 def split_sizes(n: int, split: SplitSizes) -> tuple[int, int, int]:

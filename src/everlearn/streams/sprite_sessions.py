@@ -12,17 +12,10 @@ from everlearn.rng import FloatArray, IntArray, rng_at
 from everlearn.streams.registry import builder
 from everlearn.streams.scenarios import SessionSettings
 from everlearn.streams.settings import Count, ImageSize, Unit
-from everlearn.streams.source import Source
+from everlearn.streams.source import FrameSource
 from everlearn.streams.sprite_stream import SpriteSettings, SpriteSource
-from everlearn.streams.stream import Images, Split
+from everlearn.streams.stream import Images
 
-SESSIONS: dict[Split, range] = {
-    "train": range(8),
-    "test": range(8, 11),
-    "val": range(11, 12),
-    "held_out": range(0),
-}
-"""The sessions of each split."""
 N_CLASSES = 50
 
 
@@ -30,8 +23,8 @@ class SpriteSessionSettings(SessionSettings):
     """Fifty shapes in eleven sessions, eight for training and three for testing: a synthetic CORe50.
 
     A session has its own background, lighting and smooth path, along which every shape rotates by up to half
-    a turn, changes its size slightly and drifts. Within a session classes differ in nothing but their shape.
-    A twelfth session is for validation.
+    a turn, changes its size slightly and drifts. Within a session classes differ only in their shape. A
+    twelfth session is for validation.
 
     The tasks are those of CORe50 (Lomonaco and Maltoni, 2017): scenario "nc" has 10 classes and then 8 times
     5, "nic" 391 tasks, "ni" 8.
@@ -65,14 +58,14 @@ class SpriteSessionSettings(SessionSettings):
         return SpriteSessionSource(self)
 
 
-class SpriteSessionSource(Source):
-    """Class i is shape i of a family; image p is frame p % n of session p // n, with n frames per session."""
+class SpriteSessionSource(FrameSource):
+    """Class i is shape i of a family."""
 
     n_classes: int = N_CLASSES
     image_shape: tuple[int, ...] = ()
 
     def __init__(self, settings: SpriteSessionSettings) -> None:
-        self._seed, self._n_frames = settings.seed, settings.frames_per_session
+        self._seed, self.n_frames = settings.seed, settings.frames_per_session
         self.n_classes = settings.n_classes or N_CLASSES
         shared = {"seed", "image_size", "rgb", "difficulty", "texture", "lighting", "clutter"}
         self._sprites = SpriteSource(SpriteSettings(**settings.model_dump(include=shared)))
@@ -81,20 +74,12 @@ class SpriteSessionSource(Source):
     def class_name(self, class_id: int) -> str:
         return self._sprites.class_name(class_id)
 
-    def sessions(self, class_id: int) -> list[IntArray]:
-        """Ids of the images of each training session, in temporal order."""
-        return [self._n_frames * s + np.arange(self._n_frames) for s in SESSIONS["train"]]
-
-    def pool(self, class_id: int, split: Split) -> IntArray:
-        sessions = SESSIONS[split]
-        return np.arange(self._n_frames * sessions.start, self._n_frames * sessions.stop)
-
     def load(self, class_ids: IntArray, image_ids: IntArray) -> tuple[Images, Factors]:
-        sessions, frames = np.divmod(image_ids, self._n_frames)
+        sessions, frames = np.divmod(image_ids, self.n_frames)
         # All classes share the path of a session; otherwise the position would identify the class.
         unique, session = np.unique(sessions, return_inverse=True)
         units = [rng_at(self._seed, "film", int(s)).uniform(9) for s in unique]
-        factors = path(np.array(units).reshape(-1, 9)[session], frames / (self._n_frames - 1))
+        factors = path(np.array(units).reshape(-1, 9)[session], frames / (self.n_frames - 1))
         return self._sprites.render(class_ids, factors, rows=sessions), factors
 
     def exemplars(self, class_ids: IntArray) -> Images:

@@ -148,7 +148,7 @@ class SpriteSource(Source):
         return self.render(class_ids, Factors.canonical(len(class_ids)))
 
     def render(self, class_ids: IntArray, factors: Factors, *, rows: IntArray | None = None) -> Images:
-        """Render classes under any factors; with nuisances only if their rows are given."""
+        """Render classes under any factors, with nuisances only if `rows`, their addresses, are given."""
         from everlearn.rendering.render import is_renderer_compiled, render
 
         if not is_renderer_compiled(self._settings.rgb):

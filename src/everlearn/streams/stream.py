@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.errors import BadInput
+from everlearn.errors import BadInput, check_range
 from everlearn.factors import Factors
 from everlearn.rng import IntArray, rng_at
 
@@ -52,9 +52,12 @@ class Batch:
     tasks: IntArray | None = None
 
     def __post_init__(self) -> None:
-        others = (self.labels, self.factors, self.tasks)
-        if any(part is not None and len(part) != len(self.images) for part in others):
-            raise ValueError("images, labels, factors and tasks must have the same length")
+        others = {"labels": self.labels, "factors": self.factors, "tasks": self.tasks}
+        for name, part in others.items():
+            if part is not None and len(part) != len(self.images):
+                raise BadInput(
+                    f"{len(self.images)} images have {len(part)} {name}; give one of each per image"
+                )
 
     def __len__(self) -> int:
         return len(self.images)
@@ -223,13 +226,17 @@ class Stream(ABC):
         It depends only on its arguments. This implementation loads the test images of all these tasks;
         streams with many tasks override it.
         """
+        check_range("n_tasks", n_tasks, 1, MAX_TASKS)
         tests = [(task.index, task.test) for task in self.take(n_tasks)]
         tasks = np.concatenate([np.full(len(test), k, np.int64) for k, test in tests])
         whole = Batch.concatenate([test for _, test in tests])
         order = rng_at(seed, "evaluation sample of loaded tasks", n_tasks).permutation(len(whole))
-        n_before = np.zeros(len(whole), np.int64)  # images of the same class and task before each image
-        for _, rows in _groups(tasks[order], whole.labels[order]):
-            n_before[rows] = np.arange(len(rows))
+        pairs = np.stack([tasks, whole.labels], axis=1)[order]
+        group = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+        sizes = np.bincount(group)
+        starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        n_before = np.empty(len(whole), np.int64)  # images of the same class and task before each image
+        n_before[np.argsort(group, kind="stable")] = np.arange(len(whole)) - starts
         chosen = np.sort(order[np.argsort(n_before, kind="stable")[:size]])
         return replace(whole[chosen], tasks=tasks[chosen])
 
@@ -239,9 +246,10 @@ class Stream(ABC):
 
     def _check_index(self, k: int) -> int:
         n_tasks = MAX_TASKS if self.n_tasks is None else self.n_tasks
-        if not 0 <= k < n_tasks:
+        index = operator.index(k) if hasattr(k, "__index__") else -1
+        if not 0 <= index < n_tasks:
             raise BadInput(f"there is no task {k} in {self.id}; its tasks are 0 to {n_tasks - 1}")
-        return operator.index(k)
+        return index
 
     def take(self, n: int) -> Iterator[Task]:
         """The first n tasks, or all if there are fewer."""
@@ -267,13 +275,6 @@ class Stream(ABC):
         """A short hash of pixels, labels and factors of some tasks; default: the first two."""
         indices = islice(self._indices(), FINGERPRINT_TASKS) if tasks is None else tasks
         return fingerprint_of(self.id, map(self.task, indices))
-
-
-def _groups(*keys: IntArray) -> Iterator[tuple[tuple[int, ...], IntArray]]:
-    """The rows of each combination of keys."""
-    pairs, which = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)
-    for number, pair in enumerate(pairs.tolist()):
-        yield tuple(pair), np.flatnonzero(which.reshape(-1) == number)
 
 
 def fingerprint_of(stream_id: str, tasks: Iterable[Task]) -> str:

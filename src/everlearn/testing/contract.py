@@ -1,4 +1,4 @@
-"""What a check raises if a promise is broken."""
+"""The error that a check raises if a promise is broken."""
 
 from everlearn.errors import BadInput
 
@@ -20,7 +20,7 @@ class BrokenContract(BadInput, AssertionError):
     """
 
 
-def ensure(kept: object, sentence: str) -> None:
-    """Raise `BrokenContract` with a sentence unless a promise is kept."""
-    if not kept:
-        raise BrokenContract(sentence)
+def ensure(condition: object, message: str) -> None:
+    """Raise `BrokenContract` with a message unless the condition is true."""
+    if not condition:
+        raise BrokenContract(message)

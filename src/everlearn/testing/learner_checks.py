@@ -61,7 +61,7 @@ class Trial:
         return self._states[tasks]
 
     def loaded(self, state: bytes) -> Learner:
-        """A learner with a state, which had another one before."""
+        """A learner with a state, loaded over the state after another task."""
         learner = self.fresh()
         learner.load(unpack(self.state_after(3)))
         learner.load(unpack(state))
@@ -89,7 +89,7 @@ def predicts(trial: Trial) -> None:
         isinstance(predictions, np.ndarray)
         and predictions.dtype == np.int64
         and predictions.shape == (len(images),),
-        f"{name}.predict gives {_form(predictions)} for {len(images)} images; give an int64 array of labels",
+        f"{name}.predict gives {_describe(predictions)} for {len(images)} images; give int64 labels",
     )
     single = np.concatenate([learner.predict(images[i : i + 1]) for i in range(len(images))])
     ensure((single == predictions).all(), f"{name}.predict depends on the other images of the batch")
@@ -97,8 +97,8 @@ def predicts(trial: Trial) -> None:
     ensure(none.shape == (0,) and none.dtype == np.int64, f"{name}.predict must give no labels for no images")
     ensure(digest(learner.state()) == before, f"{name}.predict changes the state of the learner")
     if not learner.is_classifier:
-        ensure(isinstance(learner, Encodes), f"{name} is no classifier, so it must have encode(images)")
-        ensure((predictions == -1).all(), f"{name} is no classifier, so predict must give -1")
+        ensure(isinstance(learner, Encodes), f"{name} is not a classifier, so it must have encode(images)")
+        ensure((predictions == -1).all(), f"{name} is not a classifier, so predict must return -1")
 
 
 def leaves_batches_alone(trial: Trial) -> None:
@@ -171,21 +171,21 @@ def resumes_within_a_task(trial: Trial) -> None:
 def reports_its_memory(trial: Trial) -> None:
     """The footprint is positive and not larger than the state."""
     learner = trial.trained
-    held, state = learner.footprint(), learner.state()
-    # Of weights that nothing changes a state may hold only a digest.
+    footprint, state = learner.footprint(), learner.state()
+    # A state may contain only a digest of frozen weights.
     backbone: Any = getattr(learner, "backbone", None)
     frozen = backbone.footprint().weights if "digest" in (state.get("backbone") or {}) else 0
-    total = held.weights + held.memory
+    total = footprint.weights + footprint.memory
     ensure(
-        min(held.weights, held.memory) >= 0 and total > 0,
-        f"{trial.name}.footprint is {held}; it must count what is stored",
+        min(footprint.weights, footprint.memory) >= 0 and total > 0,
+        f"{trial.name}.footprint is {footprint}; it must count what is stored",
     )
     fits = total <= MAX_OVERHEAD * (len(pack(state)) + frozen)
     ensure(fits, f"{trial.name}.footprint counts {total} bytes, more than its state has")
 
 
 def accepts_any_labels(trial: Trial) -> None:
-    """Labels are any integers, new ones come with each task, and predictions are labels that were seen."""
+    """Labels are any integers, new ones come with each task, and only seen labels are predicted."""
     stream, task, learner = trial.stream, trial.stream.task(3), trial.trained
     moved = {label: 10**12 + 7 * label for label in task.labels}
 
@@ -201,8 +201,8 @@ def accepts_any_labels(trial: Trial) -> None:
         *moved.values(),
         *(() if learner.is_classifier else (-1,)),
     }
-    odd = set(learner.predict(task.train.images).tolist()) - known
-    ensure(not odd, f"{trial.name} predicts {sorted(odd)[:3]}, which are no labels that it has seen")
+    unseen = set(learner.predict(task.train.images).tolist()) - known
+    ensure(not unseen, f"{trial.name} predicts {sorted(unseen)[:3]}, which are not labels that it has seen")
 
 
 LEARNER_CHECKS: tuple[Callable[[Trial], None], ...] = (
@@ -238,7 +238,7 @@ def check_learner(learner: "type[Learner] | str", **settings: Any) -> list[str]:
 
     Example:
         >>> check_learner("nearest")[-1]
-        'Labels are any integers, new ones come with each task, and predictions are labels that were seen.'
+        'Labels are any integers, new ones come with each task, and only seen labels are predicted.'
     """
     trial = make_trial(learner, **settings)
     return [run_check(check, trial) for check in LEARNER_CHECKS]
@@ -262,7 +262,7 @@ def run_check(check: Callable[[Any], None], trial: Any) -> str:
     return (check.__doc__ or "").strip().splitlines()[0]
 
 
-def _form(value: object) -> str:
+def _describe(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype} with the shape {value.shape}"
     return f"a {type(value).__name__}"

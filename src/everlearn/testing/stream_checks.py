@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from everlearn import streams
+from everlearn.errors import BadInput
 from everlearn.streams import SPLITS, Batch, Stream, StreamSettings, Task
 from everlearn.testing.contract import ensure
 from everlearn.testing.learner_checks import run_check
@@ -26,7 +27,13 @@ class StreamTrial:
 
     def __init__(self, stream: Stream, n_tasks: int = N_TASKS) -> None:
         self.stream, self.name = stream, getattr(stream, "id", type(stream).__name__)
-        self.n_tasks = n_tasks if stream.n_tasks is None else min(n_tasks, stream.n_tasks)
+        self._max_tasks = n_tasks
+
+    @property
+    def n_tasks(self) -> int:
+        """The number of tasks that are checked."""
+        n = self.stream.n_tasks
+        return self._max_tasks if n is None else min(self._max_tasks, n)
 
     @cached_property
     def tasks(self) -> list[Task]:
@@ -144,7 +151,7 @@ def samples_for_evaluation(trial: StreamTrial) -> None:
     keys = image_keys(sample)
     ensure(
         set(keys) <= first_task.keys(),
-        f"eval_sample of {name} has images that are no test images of its tasks",
+        f"eval_sample of {name} has images that are not test images of its tasks",
     )
 
 
@@ -173,5 +180,7 @@ def check_stream(stream: Stream | str, n_tasks: int = N_TASKS) -> list[str]:
         'A task depends on its index only: two accesses, in any order, give equal images.'
     """
     built = streams.build({"stream": stream}) if isinstance(stream, str) else stream
+    if not isinstance(built, Stream):
+        raise BadInput(f"{built!r:.80} is not a stream; give a Stream, or the name of one")
     trial = StreamTrial(built, n_tasks)
     return [run_check(check, trial) for check in STREAM_CHECKS]

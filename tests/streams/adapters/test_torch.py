@@ -143,6 +143,7 @@ def test_empty_split():
         ({"tasks": [9]}, "no task 9"),
         ({"tasks": []}, "no tasks are given"),
         ({"split": "trian"}, "unknown split 'trian'; did you mean 'train'"),
+        ({"fields": ()}, "give at least one of image, label, factors, task"),
         ({"fields": ["images"]}, "unknown field 'images'; did you mean 'image'"),
     ],
 )

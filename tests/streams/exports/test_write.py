@@ -8,7 +8,7 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.streams import sprites
-from everlearn.streams.exports import FORMATS, export, export_tasks
+from everlearn.streams.exports import FORMATS, export, export_tasks, load
 from everlearn.streams.exports.write import Wait
 
 from .tiny_stream import tree
@@ -29,6 +29,14 @@ def test_files_do_not_depend_on_workers(tmp_path: Path, to: str) -> None:
     export(STREAM, tmp_path / "serial", to=to)
     export(STREAM, tmp_path / "parallel", to=to, workers=some_tasks)
     assert tree(tmp_path / "parallel") == tree(tmp_path / "serial")
+
+
+def test_format_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "my_codec.py"
+    file.write_text("from everlearn.streams.exports.formats import Npz\n\nclass Mine(Npz): pass\n")
+    export(STREAM, tmp_path / "export", to=f"{file}:Mine")
+    assert load(tmp_path / "export").task(3) == STREAM.task(3)
+    assert "as a stream again" in (tmp_path / "export" / "README.md").read_text()
 
 
 def test_workers_keep_intact_tasks_and_rewrite_damaged_ones(tmp_path: Path) -> None:

@@ -183,6 +183,12 @@ UNSAFE = {
 }
 
 
+def test_entry_of_the_archive_root_is_accepted(tmp_path):
+    (tmp_path / "set.zip").write_bytes(zip_of({"./": b"", "set/a.txt": b"x"}))
+    unpack(tmp_path / "set.zip", tmp_path / "set")
+    assert (tmp_path / "set" / "a.txt").read_bytes() == b"x"
+
+
 @pytest.mark.parametrize("content", UNSAFE.values(), ids=list(UNSAFE))
 def test_unsafe_archives_are_refused(content, tmp_path):
     archive = tmp_path / "data/set.archive"

@@ -63,6 +63,13 @@ def test_dark_pixels_inside_an_object_are_kept() -> None:
 def test_missing_data(root: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="n_classes is 8, but there are only 6 objects"):
         streams.objects_50(data=root, **(SMALL | {"n_classes": 8}))
+    for photo in (root / "grocery").rglob("*.png"):
+        photo.unlink()
+    with pytest.raises(BadInput, match="grocery has no photos in its folder train"):
+        streams.objects_50(data=root, **SMALL)
+    (root / "eth80" / "empty object").mkdir()
+    with pytest.raises(BadInput, match="the folder 'empty object' of eth80 has no images"):
+        streams.objects_50(data=root, **(SMALL | {"n_classes": 8}))
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match=r"there is no folder .*eth80'; put eth80.zip"):
         streams.objects_50(data=tmp_path / "empty")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from everlearn.learners.gnr.learner import GNR
 
 NOISE_QUANTILE = 0.9
-"""Noise reaches up to this quantile of real activations."""
+"""The upper bound of noise is this quantile of real activations."""
 
 
 class LatentBatch(NamedTuple):
@@ -42,7 +42,7 @@ class ReplaySource(Stateful):
     """
 
     def prepare(self, class_indices: Sequence[int], task: int) -> None:
-        """A task begins; these are the classes of earlier tasks."""
+        """Prepare for a task, given the classes of earlier tasks."""
 
     def sample(self, n: int, step: int) -> LatentBatch:
         """At most n activations for one training step."""
@@ -53,7 +53,7 @@ class ReplaySource(Stateful):
         return {}
 
     def fit(self, batch: LatentBatch, task: int) -> float:
-        """A task is over and these were its activations; returns the FLOPs that this took."""
+        """Learn from the activations of a task that has ended; returns the FLOPs used."""
         return 0.0
 
 
@@ -90,8 +90,8 @@ class StoredActivations(ReplaySource):
 class NoiseActivations(ReplaySource):
     """Uniform noise from 0 to the 0.9 quantile of real activations, with targets drawn from all past classes.
 
-    If activations have both signs (not `rectified`), noise has them too. Nothing is stored but that quantile,
-    which the first task determines. Classes count as if `memory_size` activations of one `shape` were stored.
+    If activations are not `rectified`, noise has both signs. Only the quantile is stored; the first task
+    determines it. Classes count as if `memory_size` activations of one `shape` were stored.
     """
 
     counters: ClassVar[Names] = ("upper", "class_indices")
@@ -156,7 +156,7 @@ class ActivationMeans(Stateful):
         return float(np.mean(distances.argmin(axis=1) == targets))
 
     def footprint(self) -> Footprint:
-        """Nothing: no learner needs them."""
+        """Zero: the means are used for measurements only."""
         return Footprint()
 
 
@@ -259,7 +259,7 @@ class _Features(NamedTuple):
 
 
 def _draw(class_indices: Sequence[int], n: int, rng: Rng) -> IntArray:
-    """N class indices drawn uniformly; none if there are no classes."""
+    """`n` class indices drawn uniformly; none if there are no classes."""
     if not class_indices:
         return np.zeros(0, np.int64)
     return np.array(class_indices, np.int64)[rng.integers(n, len(class_indices))]

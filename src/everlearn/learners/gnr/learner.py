@@ -39,10 +39,10 @@ class GNR(CWRLearner):
     Latent activations of past classes are replayed at one layer of the network; the layers below it are
     frozen after the first task, so that activations stay valid. They come from a generator that is trained on
     its own samples of earlier tasks, so they degrade. As positive examples they then harm the classes that
-    they stand for; as negative examples of the new classes they still keep these from taking over the feature
-    space, which matters most where a task has few classes. Source and role are settings: PR-OD of the paper
-    is real and positive, PR-GD generated and positive, NR-OD, NR-GD and NR-RD are real, generated and random,
-    and negative.
+    they represent; as negative examples of the new classes they still limit the share of the feature space
+    that these take, which matters most where a task has few classes. Source and role are settings: PR-OD of
+    the paper is real and positive, PR-GD generated and positive, NR-OD, NR-GD and NR-RD are real, generated
+    and random, and negative.
 
     In the form "ar1" class weights are trained per task and consolidated as in CWR*, and negative replay does
     not consolidate those of classes that are only replayed. In the form "standalone" there is one head, and
@@ -51,11 +51,11 @@ class GNR(CWRLearner):
     weights without gradient would vanish.
 
     The generator is a conditional VAE of the activations, which it encodes through the upper layers of the
-    classifier. It is trained when a task ends; this is not interrupted.
+    classifier. It is trained when a task ends, which cannot be interrupted.
 
     `replay_quality`, logged with the loss, is the share of replayed activations that are nearest to the real
-    mean of their class. The means are kept for this measurement only; the classifier's own accuracy on them
-    would be no measure, since the generator is trained for it.
+    mean of their class. The means are stored for this measurement only; the classifier's own accuracy would
+    not measure quality, since the generator is trained to maximize it.
 
     Example:
         >>> GNR.tiny().supervision
@@ -169,7 +169,7 @@ class GNR(CWRLearner):
         return np.asarray(self._activations(images).flatten(1).double().cpu().numpy())
 
     def sample_replay(self, n: int) -> tuple[FloatArray, IntArray]:
-        """At most n activations that a next task would replay, and their labels; changes the state."""
+        """At most n activations that the next task would replay, and their labels; changes the state."""
         if self.source == "none":
             raise BadInput('this learner replays nothing; train one with a source other than "none"')
         self.replay.prepare(range(len(self.net.head.labels)), self.n_ended)
@@ -195,7 +195,7 @@ class GNR(CWRLearner):
 
     def _activations(self, images: Images) -> Tensor:
         self.lower.eval()
-        activations = map_batches(lambda some: self.lower(self.tensor(some)), images)
+        activations = map_batches(lambda part: self.lower(self.tensor(part)), images)
         return activations.to(self.net.head.weight.device)
 
     def _upper_features(self, activations: Tensor) -> Tensor:

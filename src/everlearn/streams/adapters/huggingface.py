@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def to_huggingface(stream: Stream, tasks: Iterable[int] | None = None) -> "DatasetDict":
     """Tasks as a `datasets.DatasetDict` of the non-empty parts: train, val, test, held_out, exemplars.
 
-    By default all tasks of a finite stream. The columns are image, label, task and the factors (null if
+    The default is all tasks of a finite stream. The columns are image, label, task and the factors (null if
     unknown), as in a Parquet export, which is preferable for data that does not fit in memory.
     """
     import_optional("datasets", "pip install datasets")
@@ -26,10 +26,10 @@ def to_huggingface(stream: Stream, tasks: Iterable[int] | None = None) -> "Datas
 
     numbers = resolve_tasks(stream, tasks)
     n_labels = count_labels(stream, numbers)
-    drawn = [stream.task(k) for k in numbers]
-    found = DatasetDict()
+    loaded = [stream.task(k) for k in numbers]
+    splits = DatasetDict()
     for part in PARTS:
-        table = pa.concat_tables([to_table(getattr(task, part), task.index, n_labels) for task in drawn])
+        table = pa.concat_tables([to_table(getattr(task, part), task.index, n_labels) for task in loaded])
         if len(table):
-            found[part] = Dataset(InMemoryTable(table))
-    return found
+            splits[part] = Dataset(InMemoryTable(table))
+    return splits

@@ -170,6 +170,8 @@ def _check(
 ) -> tuple[int, ...]:
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
+    if not fields:
+        raise BadInput(f"fields is {fields!r}; give at least one of {', '.join(FIELDS)}")
     for field in fields:
         if field not in FIELDS:
             raise unknown("field", field, FIELDS)

@@ -36,7 +36,7 @@ class Codec(Protocol):
         """
 
     def decode(self, data: bytes, part: PartRecord, key: PartKey, read: Reader) -> Batch:
-        """The batch in the verified main file of a part; nothing larger than the part may be unpacked.
+        """The batch in the verified main file of a part; must not unpack more than the size of the part.
 
         `read` reads another file by name and checksum.
         """

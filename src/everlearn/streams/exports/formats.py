@@ -32,8 +32,8 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 class _Archive(zipfile.ZipFile):
     """A zip file in memory that is discarded on an error.
 
-    `ZipFile` closes itself in `__exit__` and `__del__`, which raises ValueError if a member is still open. An
-    interrupt while a member is written would be replaced by that error.
+    `ZipFile` closes itself in `__exit__` and `__del__`, and raises ValueError if a member is still open. That
+    error would replace an interrupt while a member is written.
     """
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:

@@ -59,7 +59,7 @@ class TaskRecord(_Record):
 
 
 class ExportPlan(_Record):
-    """What is to be exported; an export can be resumed only with an equal plan.
+    """The plan of an export, which can be resumed only with an equal plan.
 
     `format` is the version of this layout, `to` the file format, `n_labels` one more than the largest label.
     """
@@ -72,7 +72,7 @@ class ExportPlan(_Record):
     n_labels: int
 
     def summary(self) -> dict[str, Any]:
-        """What distinguishes two plans: format, stream, settings and tasks."""
+        """The values that distinguish two plans: format, stream, settings and tasks."""
         return {"to": self.to, "id": self.stream, **self.spec, "tasks": format_tasks(self.tasks)}
 
 

@@ -28,7 +28,7 @@ class StagingArea:
         self._root = folder / UNFINISHED
 
     def finished(self, k: int) -> tuple[TaskRecord, Task] | None:
-        """A task that was written before and is still intact."""
+        """The record and the content of a completed task; None if it is missing or damaged."""
         if not receipt_path(self._folder, k).is_file():
             return None
         try:
@@ -91,7 +91,7 @@ def receipt_path(folder: Path, k: int) -> Path:
 
 @contextmanager
 def _new_folder(draft: Path) -> Iterator[None]:
-    """An empty folder, removed on failure so that a full disk gets its space back."""
+    """An empty folder, which is removed on failure to free the space of a full disk."""
     if draft.exists():
         shutil.rmtree(draft)
     draft.mkdir(parents=True)

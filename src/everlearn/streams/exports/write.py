@@ -45,7 +45,7 @@ def resolve_tasks(stream: Stream, tasks: Iterable[int] | None) -> tuple[int, ...
 
 
 def count_labels(stream: Stream, tasks: Iterable[int]) -> int:
-    """One more than the largest label of some tasks: the number of outputs that a classifier needs."""
+    """One more than the largest label of some tasks: the number of logits that a classifier needs."""
     return 1 + max((label for k in tasks for label in stream.task(k).labels), default=-1)
 
 
@@ -83,6 +83,7 @@ def readme(plan: ExportPlan, fingerprint: str, contents: Sequence[TaskRecord]) -
     filled = [part for part in PARTS if any(record.parts[part].rows for record in contents)]
     splits = [f"  - split: {part}\n    path: '*/{part}.parquet'" for part in filled]
     header = ["---", "configs:", "- config_name: default", "  data_files:", *splits, "---", ""]
+    example = _EXAMPLES.get(plan.to, "").format(first=plan.tasks[0], last=plan.tasks[-1])
     lines = [
         *(header if plan.to == "parquet" else ()),
         f"# {plan.stream}",
@@ -91,7 +92,7 @@ def readme(plan: ExportPlan, fingerprint: str, contents: Sequence[TaskRecord]) -
         "Each task has a folder; `manifest.json` holds the settings of the stream and all checksums.",
         "",
         "```python",
-        _EXAMPLES[plan.to].format(first=plan.tasks[0], last=plan.tasks[-1]),
+        *([example] if example else ()),  # for the formats of this package
         'everlearn.streams.load("path/to/this/folder")  # as a stream again',
         "```",
         "",
@@ -167,7 +168,7 @@ class _ExportLock(FolderLock):
 
 
 def _resume(folder: Path, plan: ExportPlan) -> Manifest | None:
-    """The manifest if this export is finished; otherwise make sure that its plan is stored."""
+    """The manifest of a finished export; None otherwise, after its plan has been stored."""
     manifest = read_manifest(folder) if (folder / MANIFEST).exists() else None
     written = folder / UNFINISHED / PLAN
     before = manifest or (parse(ExportPlan, written) if written.exists() else None)
@@ -182,8 +183,9 @@ def _resume(folder: Path, plan: ExportPlan) -> Manifest | None:
 def _write(stream: Stream, plan: ExportPlan, folder: Path, progress: Progress, workers: Workers) -> Manifest:
     """Write missing tasks, in parallel with the workers, then the manifest."""
     with FolderLock(folder / UNFINISHED, wait=True):
-        pass  # workers of an earlier export process that was killed end soon after it
-    staging, records = StagingArea(folder, codec(plan.to), plan.n_labels), list[TaskRecord]()
+        pass  # wait for workers of an export process that was killed
+    staging = StagingArea(folder, codec(plan.to), plan.n_labels)
+    records: list[TaskRecord] = []
 
     def completed(wait: Wait) -> Iterator[Task]:
         for done, k in enumerate(plan.tasks):

@@ -1,15 +1,15 @@
-"""Images in memory: validated arrays, found again by their content, and the dataset of their classes.
+"""Images in memory: validated arrays, identified by a hash, and the dataset of their classes.
 
-The settings of a stream contain no pixels. Those of arrays in memory contain the SHA-256 of the arrays
-(`ArraySettings.content`), and a table of this process has the arrays of each. A record keeps a copy:
+The settings of a stream contain the SHA-256 of its arrays (`ArraySettings.content`) instead of pixels; a
+table of this process maps it to the arrays. A record has a copy:
 
 * `save_content(spec, folder)` writes the arrays of a stream into a folder, as `data-<first 12 digits>.npz`;
   for settings without arrays in memory it does nothing;
-* `add_content_folder(folder)` makes `spec.build()` find them there, also in another process; the content is
-  verified when it is read.
+* `add_content_folder(folder)` lets `spec.build()` find them there, also in another process; the hash is
+  verified when the file is read.
 
-The file has the layout that `everlearn.streams.arrays(data=...)` reads: images, labels, names, and if there
-are any test_images and test_labels (also val_images and val_labels).
+The file has the layout that `everlearn.streams.arrays(data=...)` reads: images, labels and names, optionally
+val_images and val_labels, test_images and test_labels.
 """
 
 import io
@@ -61,7 +61,7 @@ class Arrays:
 
     @cached_property
     def content(self) -> str:
-        """The SHA-256 of everything."""
+        """The SHA-256 of images, labels, names and splits."""
         about = {"shape": self.images.shape, "names": self.names, "n_val": self.n_val, "n_test": self.n_test}
         digest = sha256(json.dumps(about).encode())
         digest.update(np.ascontiguousarray(self.images).data)
@@ -96,13 +96,13 @@ _FOLDERS: list[Path] = []
 
 
 def register_arrays(arrays: Arrays) -> str:
-    """Keep arrays in the table of this process; returns their content."""
+    """Add arrays to the table of this process; returns their hash."""
     _ARRAYS.setdefault(arrays.content, arrays)
     return arrays.content
 
 
 def find_content(content: str) -> Arrays:
-    """The arrays with a content, from the table of this process or from a folder that was added."""
+    """The arrays with a hash, from the table of this process or from a folder that was added."""
     if content not in _ARRAYS:
         paths = [folder / _file_name(content) for folder in _FOLDERS]
         if not (found := [path for path in paths if path.is_file()]):
@@ -121,7 +121,7 @@ def find_content(content: str) -> Arrays:
 
 
 def save_content(spec: StreamSettings, folder: Path) -> None:
-    """Write the arrays in memory of a stream into a folder, unless they are there or it has none."""
+    """Write the arrays of a stream into a folder, unless they are there or the stream has none."""
     content = getattr(spec, "content", None)
     if content is None or (path := folder / _file_name(content)).exists():
         return
@@ -131,13 +131,13 @@ def save_content(spec: StreamSettings, folder: Path) -> None:
 
 
 def add_content_folder(folder: Path) -> None:
-    """Search the arrays of streams in a folder too."""
+    """Add a folder that is searched for the arrays of streams."""
     if (path := Path(folder).absolute()) not in _FOLDERS:
         _FOLDERS.append(path)
 
 
 def content_folders() -> list[str]:
-    """The folders that were added, for other processes."""
+    """The folders that were added, to pass them to other processes."""
     return [str(folder) for folder in _FOLDERS]
 
 
@@ -146,7 +146,7 @@ def _file_name(content: str) -> str:
 
 
 def open_npz(path: Path) -> Arrays:
-    """The arrays in an .npz file, read again only after it has changed."""
+    """The arrays in an .npz file, cached until the file changes."""
     found = path.stat()
     return _open(path, found.st_mtime_ns, found.st_size)
 
@@ -250,7 +250,7 @@ def to_rgba(images: Pixels) -> Pixels:
 
 
 def _even_margins(images: Pixels) -> Pixels:
-    """Images whose margins on a square canvas are whole pixels, so that they are not resampled."""
+    """Images padded so that their margins on a square canvas are whole pixels and nothing is resampled."""
     difference = images.shape[1] - images.shape[2]
     pad = (0, 1) if difference % 2 else (0, 0)
     rows, columns = ((0, 0), pad) if difference > 0 else (pad, (0, 0))

@@ -1,4 +1,4 @@
-"""Plain backgrounds: a smooth surface through the border of an image, and what differs from it."""
+"""Plain backgrounds: a smooth surface through the border of an image, and the pixels that differ from it."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,13 +23,13 @@ MIN_SIDE = 8
 MIN_CONTRAST, SIGMAS = 14.0, 5.0
 """The object differs from the background by this many levels, and standard deviations of the border."""
 MAX_BORDER_SIGMA, MAX_OUTLIERS = 12.0, 0.35
-"""A border that fits its surface worse than this is no plain background."""
+"""A border that fits its surface worse than this is not a plain background."""
 FINE_SIGMA = 2.0
 """Deviations of a border from its surface below this level count as equal."""
 NEAR_MEDIAN = 25.0
 """Levels around the median of the border that a second fit of the background starts from."""
 MAX_PARTS = 5
-"""What falls into more parts is a pattern, not an object in front of a background."""
+"""A foreground of more parts is a pattern, not an object in front of a background."""
 MIN_PART, MIN_AREA = 0.15, 0.002
 """Smallest part as a share of the largest one, and smallest object as a share of the image."""
 
@@ -74,14 +74,14 @@ class PlainBackground:
         return np.stack([np.asarray(plane) for plane in planes], axis=-1).clip(0, 255).astype(np.float64)
 
     def differs(self) -> Mask:
-        """The mask (h, w) of what differs from the background, at the reduced size."""
+        """The mask (h, w) of pixels that differ from the background, at the reduced size."""
         difference = largest(np.abs(self.reduced - self.fitted))
         if self.sigma > 2.0:
             difference = _box_mean(difference)
         return np.asarray(difference > max(MIN_CONTRAST, SIGMAS * self.sigma))
 
     def foreground(self) -> Mask | None:
-        """The mask (H, W) of what differs from the background; None if that is no object."""
+        """The mask (H, W) of the object in front of the background; None if there is none."""
         differs = self.differs()
         mask = np.zeros(differs.shape, np.uint8)
         n_parts = _largest_parts(differs.astype(np.uint8), mask, max(2, min(mask.shape) // 48))
@@ -126,8 +126,8 @@ def _terms(height: int, width: int) -> tuple[FloatArray, Mask]:
 def _fit(rows: FloatArray, levels: FloatArray, used: Mask) -> tuple[FloatArray, float, float]:
     """Coefficients, deviation and share of outliers of a surface; outliers are left out step by step."""
     for _ in range(4):
-        some = rows[used]  # the normal equations are small; `lstsq` also solves those of too few points
-        solution = np.linalg.lstsq(some.T @ some, some.T @ levels[used], rcond=None)[0]
+        inliers = rows[used]  # the normal equations are small; `lstsq` also solves those of too few points
+        solution = np.linalg.lstsq(inliers.T @ inliers, inliers.T @ levels[used], rcond=None)[0]
         errors = largest(np.abs(rows @ solution - levels))
         sigma = float(np.median(errors))
         used = errors < 4 * max(sigma, FINE_SIGMA)
@@ -135,7 +135,7 @@ def _fit(rows: FloatArray, levels: FloatArray, used: Mask) -> tuple[FloatArray, 
 
 
 def largest(channels: npt.NDArray[Number]) -> npt.NDArray[Number]:
-    """The largest of three channels (..., 3); NumPy's own maximum of so few takes ten times as long."""
+    """The largest of three channels (..., 3); numpy's `max` over so short an axis is ten times slower."""
     return np.maximum(np.maximum(channels[..., 0], channels[..., 1]), channels[..., 2])
 
 
@@ -189,7 +189,7 @@ def _largest_parts(found: npt.NDArray[np.uint8], mask: npt.NDArray[np.uint8], re
 
 @compiled
 def fill_holes(mask: npt.NDArray[np.uint8], stack: npt.NDArray[np.int64]) -> None:
-    """Set what the outside cannot reach."""
+    """Set the pixels that are not connected to the border outside of the mask."""
     H, W = mask.shape
     outside = np.zeros((H, W), np.uint8)
     top = 0

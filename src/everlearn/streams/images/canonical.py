@@ -1,8 +1,9 @@
 """The canonical form of an image: upright, cut out of its background, trimmed, centered, of one size.
 
-Every image that is taught or asked about passes through `cut_out`: of files, arrays, the studio and
-streams of images. The background is what is transparent; without transparency, it is what a smooth surface
-fitted to the border of the image explains. If no such surface fits, the image itself is the object.
+Exemplars and the images that are compared with them all pass through `cut_out`, whether they come from files,
+arrays, the studio or streams. The background is the transparent part of an image. Without transparency, it
+is the part that a smooth surface fitted to the border explains. If no such surface fits, the whole image is
+the object.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from everlearn.streams.stream import Images
 
 Number = TypeVar("Number", bound=np.generic)
 ImageLike = str | Path | Image.Image | npt.NDArray[np.uint8]
-"""What can be taught: the path of a file, a PIL image, or an array (H, W), (H, W, 3) or (H, W, 4)."""
+"""The path of a file, a PIL image, or an array (H, W), (H, W, 3) or (H, W, 4)."""
 
 MAX_SIDE = 256
 """Larger images are reduced to this longer side before they are cut out."""
@@ -57,7 +58,7 @@ class CutOut:
 
 
 def read_image(image: ImageLike, name: str = "the image") -> Pixels:
-    """An image as RGBA (H, W, 4), upright; `BadInput` says what is wrong with it.
+    """An image as RGBA (H, W, 4), upright; raises `BadInput` if it cannot be used.
 
     Example:
         >>> read_image(np.zeros((4, 6), np.uint8)).shape
@@ -111,7 +112,7 @@ def cut_out(rgba: Pixels) -> CutOut:
 
 
 def cut_from(rgba: Pixels, background: PlainBackground | None) -> CutOut:
-    """Cut the object out of an image (H, W, 4) with a background, or with none but what is transparent."""
+    """Cut the object out of an image (H, W, 4), given its plain background, if it has one."""
     if (rgba[..., 3] < 128).mean() > MIN_AREA and (opaque := rgba[..., 3] >= 128).any():
         return _cut(rgba, opaque, "transparent")
     mask = None if background is None else background.foreground()
@@ -125,7 +126,7 @@ def whole(rgba: Pixels) -> CutOut:
 
 
 def drawn_like(found: CutOut, exemplars: Images) -> Images:
-    """The object as an image (H, W[, 3]) like stored exemplars: of their size, and on their background.
+    """The object as an image (H, W[, 3]) with the size and the background of stored exemplars.
 
     Example:
         >>> exemplars = np.full((1, 32, 32), 169, np.uint8)
@@ -134,9 +135,10 @@ def drawn_like(found: CutOut, exemplars: Images) -> Images:
         >>> int(drawn[0, 0]), int((drawn == 40).sum())
         (169, 196)
     """
-    some = exemplars[:: max(1, len(exemplars) // 32)]
-    shape, background = some.shape[1:], np.median(some[:, 0, 0], axis=0)
-    differs = np.abs(some.astype(np.int64) - some[:, :1, :1]).reshape(*some.shape[:3], -1).max(axis=3) > 8
+    sample = exemplars[:: max(1, len(exemplars) // 32)]
+    shape, background = sample.shape[1:], np.median(sample[:, 0, 0], axis=0)
+    differences = np.abs(sample.astype(np.int64) - sample[:, :1, :1])
+    differs = differences.reshape(*sample.shape[:3], -1).max(axis=3) > 8
     sides = [
         max(np.ptp(np.nonzero(each)[0]), np.ptp(np.nonzero(each)[1])) + 1 for each in differs if each.any()
     ]
@@ -151,7 +153,7 @@ def drawn_like(found: CutOut, exemplars: Images) -> Images:
 
 
 def _pasted(image: npt.NDArray[Number], part: npt.NDArray[Number]) -> npt.NDArray[Number]:
-    """A part pasted into the middle of an image; what is larger is cut off."""
+    """The image with a part pasted into its middle, cropped to the image."""
     height, width = image.shape[:2]
     top, left = (height - part.shape[0]) // 2, (width - part.shape[1]) // 2
     inside = part[max(0, -top) : max(0, -top) + height, max(0, -left) : max(0, -left) + width]

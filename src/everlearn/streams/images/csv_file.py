@@ -26,7 +26,7 @@ def open_csv(
 ) -> FileDataset:
     """The images that a CSV file lists; paths are relative to its folder.
 
-    The columns are those of image, label and split; None selects a column by its usual name.
+    `columns` has the titles of the columns image, label and split; None selects a usual title.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:

@@ -61,12 +61,8 @@ class ArraySettings(CutOutSettings):
 
     def dataset(self) -> "Dataset":
         from everlearn.streams.images.arrays import ArrayDataset
-        from everlearn.streams.images.dataset import check_testable
 
-        dataset = ArrayDataset(self.arrays(), rgb=self.in_colour, is_cut_out=bool(self.cut_out))
-        if self.n_poses is None:
-            check_testable(dataset)
-        return dataset
+        return _testable(self, ArrayDataset(self.arrays(), rgb=self.in_colour, is_cut_out=bool(self.cut_out)))
 
     def source(self) -> "ImageSource":
         from everlearn.streams.images.source import make_source
@@ -113,7 +109,6 @@ class CsvSettings(FolderSettings):
 
     def dataset(self) -> "Dataset":
         from everlearn.streams.images.csv_file import open_csv
-        from everlearn.streams.images.dataset import check_testable
 
         dataset = open_csv(
             data_path(self.data, "the CSV file"),
@@ -122,9 +117,7 @@ class CsvSettings(FolderSettings):
             rgb=self.in_colour,
             is_cut_out=bool(self.cut_out),
         )
-        if self.n_poses is None:
-            check_testable(dataset)
-        return dataset
+        return _testable(self, dataset)
 
 
 class HuggingFaceSettings(FolderSettings):
@@ -150,7 +143,6 @@ class HuggingFaceSettings(FolderSettings):
     """the column with labels; default: label, labels, fine_label or class"""
 
     def dataset(self) -> "Dataset":
-        from everlearn.streams.images.dataset import check_testable
         from everlearn.streams.images.huggingface import open_huggingface
 
         dataset = open_huggingface(
@@ -161,9 +153,16 @@ class HuggingFaceSettings(FolderSettings):
             rgb=self.in_colour,
             is_cut_out=bool(self.cut_out),
         )
-        if self.n_poses is None:
-            check_testable(dataset)
-        return dataset
+        return _testable(self, dataset)
+
+
+def _testable(settings: CutOutSettings, dataset: "Dataset") -> "Dataset":
+    """The dataset; raises `BadInput` if a class has no image for testing and is not shown in poses."""
+    from everlearn.streams.images.dataset import check_testable
+
+    if settings.n_poses is None:
+        check_testable(dataset)
+    return dataset
 
 
 arrays = builder(ArraySettings)

@@ -35,10 +35,10 @@ class Dataset(Protocol):
         """The number of images of a class, at least one."""
 
     def n_test(self, class_id: int) -> int:
-        """The number of its last images that are test images of the dataset; 0 if it has no test split."""
+        """How many of its last images are test images of the dataset; 0 if it has no test split."""
 
     def n_val(self, class_id: int) -> int:
-        """The number of the images before these that are for validation; 0 if the dataset does not say."""
+        """How many images before these are validation images; 0 if the dataset has no validation split."""
         return 0
 
     def load(self, class_ids: IntArray, indices: IntArray) -> RawImages:
@@ -81,10 +81,10 @@ class LabelledFile(NamedTuple):
 
 
 class FileDataset(Dataset):
-    """A dataset of image files, by the name of each class; recently used images are kept in memory.
+    """A dataset of image files, by the name of each class; recently used images are cached in memory.
 
-    `read` gives the bytes of a file, `prepare` the image to keep of its decoded pixels (H, W, 4). The last
-    `n_test` files of each class are test images, the `n_val` files before them validation images.
+    `read` returns the bytes of a file, `prepare` converts its decoded pixels (H, W, 4) to the cached image.
+    The last `n_test` files of each class are test images, the `n_val` files before them validation images.
     """
 
     n_classes: int = 0
@@ -192,7 +192,7 @@ def _check_groups(groups: Mapping[str, Mapping[str, Sequence[str]]], source: str
 
 
 def read_file(root: Path, name: str) -> bytes:
-    """The bytes of an image file in a folder, at most one more than allowed."""
+    """The bytes of an image file in a folder; reading stops one byte above the limit."""
     try:
         with (root / name).open("rb") as file:
             return file.read(MAX_FILE_BYTES + 1)

@@ -77,7 +77,7 @@ def gray(rgba: Pixels) -> Pixels:
 
 
 def reduced(pixels: Pixels, side: int) -> Pixels:
-    """The image averaged over blocks so that its longer side is below 2 `side`.
+    """The image averaged over blocks so that its longer side is below twice `side`.
 
     The edge is repeated to complete the last block.
     """

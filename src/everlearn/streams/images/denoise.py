@@ -14,11 +14,11 @@ from everlearn.streams.images.decode import Pixels
 Floats32 = npt.NDArray[np.float32]
 
 MIN_SIGMA = 6.0
-"""Standard deviation, in gray levels, from which on noise is removed."""
+"""Noise with a smaller standard deviation, in gray levels, is not removed."""
 SIDE, STEP = 8, 4
 """Pixels per side of a block, and between two blocks."""
 THRESHOLD = 3.5
-"""Coefficients below so many standard deviations are set to zero.
+"""Coefficients below this number of standard deviations are set to zero.
 
 Above the usual 2.7, because the level is underestimated where noise is cut off at black and white.
 """
@@ -49,7 +49,7 @@ def _deviation(gray: Floats32) -> float:
 
 
 def denoised(rgb: Pixels) -> Pixels:
-    """The image (H, W, 3) without pixel noise; one with little noise is returned as it is."""
+    """The image (H, W, 3) without pixel noise; an image with little noise is returned unchanged."""
     sigma = noise_sigma(rgb)
     if sigma < MIN_SIGMA:
         return rgb
@@ -61,7 +61,7 @@ def denoised(rgb: Pixels) -> Pixels:
 def _thresholded(channel: Floats32, threshold: float) -> Floats32:
     """The mean of all blocks that contain a pixel, after small coefficients have been set to zero.
 
-    Blocks with few coefficients are smooth, and count more.
+    Blocks with few coefficients are smooth and have a larger weight.
     """
     height, width = channel.shape
     # Reflected, so that pixels of the border are in as many blocks as others.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PermutedSource(Source):
-    """The images of a source, in each domain with their pixels in another random order; there is no last one.
+    """The images of a source, their pixels in another random order in each of infinitely many domains.
 
     The pixels of the first domain are permuted only with `permute_first`. Factors are those of the image
     before the permutation.

@@ -24,7 +24,7 @@ from everlearn.streams.images.sources import DataSource, RemoteFile
 MIRROR = "EVERLEARN_DATA_MIRROR"
 """Environment variable: a base URL that replaces the hosts of all files."""
 MAX_ATTEMPTS = 5
-"""Attempts in a row that bring no new byte."""
+"""Consecutive attempts without a new byte."""
 RETRY_SECONDS = 1.0
 TIMEOUT_SECONDS = 60.0
 MAX_BYTES = 2**35
@@ -47,7 +47,7 @@ class Fetched(NamedTuple):
 
 
 def fetch(source: DataSource, root: Path, progress: Progress) -> Fetched:
-    """Download what a dataset lacks in a folder of datasets.
+    """Download the missing files of a dataset into a folder of datasets.
 
     Files appear under their names only when they are complete and have the published checksum.
     """
@@ -85,7 +85,7 @@ def address(file: RemoteFile) -> str:
 
 
 def download(file: RemoteFile, target: Path, progress: Progress) -> None:
-    """Download a file; a partial one, with the suffix .part, is continued, and its checksum decides."""
+    """Download a file, continuing a partial one with the suffix .part, and verify its checksum."""
     part, url = target.with_name(f"{target.name}.part"), address(file)
     was_resumed = part.exists()
     _complete(url, part, file.name, progress)
@@ -102,7 +102,7 @@ def download(file: RemoteFile, target: Path, progress: Progress) -> None:
 
 
 def _complete(url: str, part: Path, name: str, progress: Progress) -> None:
-    """Append to the partial file until it is complete; a broken connection is tried again."""
+    """Append to the partial file until it is complete; retry after a broken connection."""
     n_failed = 0
     while True:
         size = part.stat().st_size if part.exists() else 0
@@ -127,7 +127,7 @@ def _complete(url: str, part: Path, name: str, progress: Progress) -> None:
 
 
 def _append(url: str, part: Path, size: int, name: str, progress: Progress) -> bool:
-    """Download from a position to the end; False if the server ended too early."""
+    """Download from a position to the end; returns False if the server stopped early."""
     headers = {"Range": f"bytes={size}-"} if size else {}
     request = urllib.request.Request(url, headers=headers)  # noqa: S310  # http and https only, see the table
     with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310
@@ -194,7 +194,7 @@ def _extract_zip(path: Path, folder: Path) -> None:
         for member in archive.infolist():
             name = PurePosixPath(member.filename.replace("\\", "/"))
             is_link = stat.S_ISLNK(member.external_attr >> 16)
-            if is_link or name.is_absolute() or ".." in name.parts or ":" in name.parts[0]:
+            if is_link or name.is_absolute() or any(part == ".." or ":" in part for part in name.parts):
                 raise BadInput(f"{str(path)!r} contains the unsafe path {member.filename!r}; do not use it")
         archive.extractall(folder)  # noqa: S202  # all paths are checked
 

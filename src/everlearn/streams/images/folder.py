@@ -11,7 +11,7 @@ from everlearn.streams.images.location import data_path
 from everlearn.streams.images.tree import FileTree, open_tree, readable
 
 OVERSAMPLING = 2
-"""Pixels kept per pixel drawn at scale 1, so that scales up to 2 are sharp."""
+"""Pixels stored per pixel drawn at scale 1, so that scales up to 2 are sharp."""
 SPLIT_FOLDERS = {"train": "train", "val": "val", "validation": "val", "valid": "val", "test": "test"}
 
 
@@ -33,7 +33,7 @@ def open_folder(path: Path, *, drawn_size: int, rgb: bool = True, is_cut_out: bo
 
 
 def prepare_image(rgba: Pixels, *, drawn_size: int, rgb: bool, is_cut_out: bool = False) -> Pixels:
-    """The image that is kept of decoded pixels; with `is_cut_out`, only its object in the bounding box."""
+    """The reduced image of decoded pixels; with `is_cut_out`, only its object, in the bounding box."""
     if is_cut_out:
         rgba = cut_out(limited(rgba, max(MAX_SIDE, 2 * OVERSAMPLING * drawn_size))).pixels
     kept = reduced(premultiplied(rgba), OVERSAMPLING * drawn_size)

@@ -51,7 +51,7 @@ def splits_of(found: Any) -> "dict[str, datasets.Dataset]":
         return {"train": found}
     if not isinstance(found, Mapping):
         raise BadInput(
-            f"the dataset is a {type(found).__name__}; give a datasets.Dataset or DatasetDict, not streamed"
+            f"the dataset is a {type(found).__name__}; give a datasets.Dataset or DatasetDict, no stream"
         )
     splits = {SPLIT_FOLDERS[name]: found[name] for name in found if name in SPLIT_FOLDERS}
     if "train" not in splits:

@@ -1,4 +1,4 @@
-"""Where data is: the folder of all datasets, and a file or folder that a setting names."""
+"""Locations of data: the folder of all datasets, and a file or folder that a setting names."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ VARIABLE = "EVERLEARN_DATA"
 
 
 def data_folder() -> Path:
-    """The folder of all datasets: EVERLEARN_DATA, or the folder of this system for the data of a user."""
+    """The folder of all datasets: EVERLEARN_DATA, or the user data folder of the operating system."""
     from platformdirs import user_data_path
 
     common = os.environ.get(VARIABLE)

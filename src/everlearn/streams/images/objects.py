@@ -17,25 +17,22 @@ from everlearn.streams.images.decode import decode, premultiplied
 from everlearn.streams.images.location import data_root
 from everlearn.streams.images.session_settings import Objects50Settings
 from everlearn.streams.images.tree import FileTree, open_tree
-from everlearn.streams.source import Source
-from everlearn.streams.stream import Images, Split
+from everlearn.streams.source import SESSIONS, FrameSource
+from everlearn.streams.stream import Images
 
-SESSIONS: dict[Split, range] = {
-    "train": range(8), "test": range(8, 11), "val": range(11, 12), "held_out": range(0),
-}  # fmt: skip
 N_CLASSES = 50
 DARK = 110
 """Sum of the three channels up to which a pixel of ALOI counts as background."""
 MIN_COVERAGE = 0.1
-"""Share of an image that an object must cover; darker objects cannot be cut out of a black background."""
+"""Share of an image that an object must cover: dark objects cannot be cut out of a black background."""
 VIEWS = 0.25
 """Share of the views around an object that a session shows."""
 OBJECT_SIZE, PHOTO_SCALE = 0.7, 1.4
 CACHE_BYTES = 2**28
 
 
-class ObjectSource(Source):
-    """Class i is an object; image p is frame p % n of session p // n, with n frames per session.
+class ObjectSource(FrameSource):
+    """Class i is an object.
 
     All objects share the photo, the light and the path of a session; each has a range of views of its own.
     """
@@ -44,20 +41,19 @@ class ObjectSource(Source):
     image_shape: tuple[int, ...] = ()
 
     def __init__(self, settings: Objects50Settings) -> None:
-        self._seed, self._n_frames, size = settings.seed, settings.frames_per_session, settings.image_size
+        self._seed, self.n_frames, size = settings.seed, settings.frames_per_session, settings.image_size
         self.n_classes = settings.n_classes or N_CLASSES
         self.image_shape = (size, size, 3)
         self._trees = {name: _tree(settings.data, name) for name in ("eth80", "aloi", "grocery")}
         self._cache = ImageCache(CACHE_BYTES)
         self._objects = self._choose_objects()
-        self._photos = [
-            file
-            for folder in _leaves(self._trees["grocery"], "train")
-            for file in self._trees["grocery"].images(folder)
-        ]
+        tree = self._trees["grocery"]
+        self._photos = [file for folder in _leaves(tree, "train") for file in tree.images(folder)]
+        if not self._photos:
+            raise BadInput("grocery has no photos in its folder train; unpack the published files again")
 
     def _choose_objects(self) -> list[tuple[str, str]]:
-        """Data set and folder of each class: alternately of ETH-80 and of ALOI, in random order."""
+        """Dataset and folder of each class: alternately of ETH-80 and of ALOI, in random order."""
         first, second = (
             islice(self._visible_objects(name, part), -(-self.n_classes // 2))
             for part, name in enumerate(("eth80", "aloi"))
@@ -71,28 +67,22 @@ class ObjectSource(Source):
         folders = self._trees[name].folders()
         for i in rng_at(self._seed, "objects", part).permutation(len(folders)):
             files = self._trees[name].images(folders[i])
+            if not files:
+                raise BadInput(f"the folder {folders[i]!r} of {name} has no images; add them or remove it")
             if (self._cut_out(name, files[0])[..., 3] > 0).mean() >= MIN_COVERAGE:
                 yield name, folders[i]
 
     def class_name(self, class_id: int) -> str:
         return self._objects[class_id][1]
 
-    def sessions(self, class_id: int) -> list[IntArray]:
-        """Ids of the images of each training session, in temporal order."""
-        return [self._n_frames * s + np.arange(self._n_frames) for s in SESSIONS["train"]]
-
-    def pool(self, class_id: int, split: Split) -> IntArray:
-        sessions = SESSIONS[split]
-        return np.arange(self._n_frames * sessions.start, self._n_frames * sessions.stop)
-
     def load(self, class_ids: IntArray, image_ids: IntArray) -> tuple[Images, Factors]:
         if not len(class_ids):
             return np.zeros((0, *self.image_shape), np.uint8), Factors.canonical(0)
-        sessions, frames = np.divmod(image_ids, self._n_frames)
-        times = frames / max(1, self._n_frames - 1)
-        units = np.array([rng_at(self._seed, "object sessions", int(s)).uniform(12) for s in range(12)])[
-            sessions
-        ]
+        sessions, frames = np.divmod(image_ids, self.n_frames)
+        times = frames / (self.n_frames - 1)
+        n_sessions = sum(map(len, SESSIONS.values()))
+        by_session = [rng_at(self._seed, "object sessions", s).uniform(12) for s in range(n_sessions)]
+        units = np.array(by_session)[sessions]
         factors = _path(units, times)
         views = [
             self._view(int(c), int(s), float(t)) for c, s, t in zip(class_ids, sessions, times, strict=True)
@@ -191,12 +181,12 @@ def without_background(rgba: Pixels) -> Pixels:
 
 
 def _by_angle(files: list[str]) -> list[str]:
-    """Files in the order of the last number of their names, the angle around the object."""
+    """Files sorted by the last number of their names, the angle around the object."""
     return sorted(files, key=lambda file: (Path(file).stem.rpartition("-")[2], file))
 
 
 def _leaves(tree: FileTree, folder: str) -> list[str]:
-    """All folders without sub-folders, below a folder."""
+    """The folders below a folder that have no sub-folders."""
     below = [leaf for name in tree.folders(folder) for leaf in _leaves(tree, f"{folder}/{name}")]
     return below or [folder]
 

@@ -1,7 +1,7 @@
 """Pickle files of plain values and byte arrays, read without the module pickle: nothing in a file can run.
 
-The operations of a file are interpreted one by one. Those that build plain values and numpy arrays of bytes
-are known; any other is refused. No object of the file is called or imported.
+The operations of a file are interpreted one by one. Only those that build plain values and numpy arrays of
+bytes are implemented; any other is refused. No object of the file is called or imported.
 """
 
 import pickletools
@@ -34,14 +34,14 @@ ARRAY_PARTS = {
 
 @dataclass(frozen=True)
 class Part:
-    """A function, class or object of numpy that a file names."""
+    """A function or class of numpy that a file names, or, if `is_built`, the object that it builds."""
 
     kind: str
-    is_made: bool = False
+    is_built: bool = False
 
 
 class PlainPickle:
-    """The state of reading: a stack of values, and those that were numbered to be used again."""
+    """An interpreter of pickle operations: the stack of values, and the memo of values for later use."""
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
@@ -122,14 +122,14 @@ def _make(part: Any, arguments: Any) -> Part:
         raise ValueError(f"it contains an array of {arguments[0]!r}, not of bytes")
     if part not in (Part("dtype"), Part("array")):
         raise ValueError("it contains a call that is not part of an array")
-    return Part(part.kind, is_made=True)
+    return Part(part.kind, is_built=True)
 
 
 def _fill(part: Any, state: Any) -> Any:
-    """An array of bytes from its stored shape and content; a type of numbers is complete as it is."""
-    if part == Part("dtype", is_made=True):
+    """An array of bytes from its stored shape and content; a dtype needs no state."""
+    if part == Part("dtype", is_built=True):
         return part
-    if part != Part("array", is_made=True):
+    if part != Part("array", is_built=True):
         raise ValueError("it contains an object that is not an array")
     _, shape, _, is_fortran, content = state
     return np.frombuffer(content, np.uint8).reshape(shape, order="F" if is_fortran else "C")

@@ -1,4 +1,4 @@
-"""Sessions of images that were not recorded in sessions: parts of the images of a class."""
+"""Sessions made of images that were not recorded in sessions: parts of the images of a class."""
 
 from dataclasses import dataclass, field
 

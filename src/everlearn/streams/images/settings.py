@@ -252,7 +252,7 @@ class FolderSettings(CutOutSettings):
     rgb: bool = True
     """colour images instead of gray ones"""
     background: Annotated[int, Field(ge=0, le=255)] = 255
-    """gray level of the canvas, visible beside and through images: 0 is black, 255 white"""
+    """gray level of the canvas, visible around and through images: 0 is black, 255 white"""
 
     def dataset(self) -> "Dataset":
         from everlearn.streams.images.folder import open_folder

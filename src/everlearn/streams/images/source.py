@@ -7,7 +7,8 @@ from math import ceil
 import numpy as np
 
 from everlearn.errors import BadInput
-from everlearn.factors import FACTOR_NAMES, Factors, FactorSpace, Poses
+from everlearn.factors import Factors, FactorSpace, Poses
+from everlearn.factors.factors import ALL_FACTORS
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams.images.compose import RawImages, compose
 from everlearn.streams.images.dataset import Dataset
@@ -15,7 +16,7 @@ from everlearn.streams.images.settings import ImageSettings
 from everlearn.streams.source import Source, SplitSizes
 from everlearn.streams.stream import Images, Split
 
-N_FACTORS = len(FACTOR_NAMES) + 1  # and colour
+N_FACTORS = len(ALL_FACTORS)
 
 Splits = dict[Split, IntArray]
 """Ids of the images of a class in each split."""
@@ -53,7 +54,7 @@ def class_order(seed: int, n_classes: int) -> IntArray:
 
 @dataclass(frozen=True, kw_only=True)
 class Canvas:
-    """How raw images are drawn: as `compose` does, without their empty margins, inverted."""
+    """How raw images are drawn: the arguments of `compose`, and whether to trim margins and invert pixels."""
 
     image_size: int
     drawn_size: int
@@ -68,7 +69,7 @@ class Canvas:
         return (self.image_size, self.image_size, *((3,) if self.rgb else ()))
 
     def draw(self, raw: RawImages, which: IntArray, factors: Factors) -> Images:
-        """One image per row, of a raw image under factors."""
+        """One image per row of `factors`: the raw image `which[i]` under these factors."""
         images = compose(
             raw.trimmed() if self.trimmed else raw,
             which,
@@ -205,7 +206,7 @@ class ReorderedDataset(Dataset):
 def split_all(ids: IntArray, sizes: SplitSizes) -> Splits:
     """Split images in random order: test first; at least one image remains for training.
 
-    With fractions, test is rounded up and val down. A class that is too small gives what it has.
+    With fractions, test is rounded up and val down. The splits of a class with too few images are smaller.
     """
     # Rounded before ceil: 0.2 x 15 must be 3, although it is 3.0000000000000004 in floating point.
     size = sizes[2]
@@ -227,7 +228,7 @@ def limit_splits(train: IntArray, val: IntArray, test: IntArray, sizes: SplitSiz
 def split_train_val(train_val: IntArray, test: IntArray, sizes: SplitSizes, n: int | None = None) -> Splits:
     """Split images in random order into train and val, with given test images, which only a count reduces.
 
-    The fraction of val refers to n images; default: so many that train and val together have their fractions.
+    The fraction of val refers to n images; default: the number of which train and val have their fractions.
     """
     train_size, val_size, test_size = sizes
     are_counts = isinstance(train_size, int)

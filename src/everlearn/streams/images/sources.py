@@ -31,10 +31,10 @@ class DataSource:
     Attributes:
         name: for `everlearn data fetch`.
         streams: the streams that use it.
-        folders: where it is searched in the folder of all datasets, first the place where it is stored.
+        folders: its possible sub-folders of the folder of all datasets; downloads go into the first.
         markers: files or folders, one of which the dataset contains.
-        content: what to put there, for messages.
-        files: what is downloaded.
+        content: description of its files, for messages.
+        files: its downloads.
     """
 
     name: str
@@ -45,11 +45,11 @@ class DataSource:
     files: tuple[RemoteFile, ...]
 
     def find(self, root: Path) -> Path | None:
-        """The folder of the dataset, below a folder or that folder itself."""
+        """The folder of the dataset, a sub-folder of the root or the root itself; None if it is missing."""
         return first_folder(root, self.folders, self.markers)
 
     def locate(self, data: Path | None) -> Path:
-        """The folder of the dataset, or an error that says what to put where."""
+        """The folder of the dataset; raises `BadInput` with `advice` if it is missing."""
         root = data_root(data, self.name)
         folder = self.find(root)
         if folder is None:
@@ -60,7 +60,7 @@ class DataSource:
         return folder
 
     def advice(self, root: Path) -> str:
-        """What to put where, if the dataset is not below a folder."""
+        """What to copy where if the dataset is not in a root folder."""
         return f"copy {self.content} to {str(root / self.folders[0])!r}"
 
 

@@ -83,7 +83,7 @@ def open_tree(path: Path) -> FileTree:
 
 
 def listed(folder: Path) -> list[os.DirEntry[str]]:
-    """The visible entries of a folder, in an order that does not depend on file system or locale."""
+    """The visible entries of a folder, sorted independently of file system and locale."""
     try:
         with os.scandir(folder) as entries:
             visible = [entry for entry in entries if not entry.name.startswith(".")]
@@ -106,7 +106,7 @@ def name_order(name: str) -> tuple[str, str]:
 
 
 def readable(name: str) -> str:
-    """A name that can be printed and written as JSON, also if it is not valid UTF-8."""
+    """A name that can be printed and written as JSON, even if it is not valid UTF-8."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 

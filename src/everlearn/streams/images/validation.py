@@ -1,4 +1,4 @@
-"""Checks of images and labels that a user gives, with one sentence for each error."""
+"""Validation of a user's images and labels, with one sentence for each error."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,8 +15,11 @@ SHAPES = "(n, H, W) or (n, H, W, channels) with 1, 3 or 4 channels"
 
 
 def to_numpy(values: Any) -> npt.NDArray[Any]:
-    """A numpy array of an array, a tensor of PyTorch or a list."""
-    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
+    """A numpy array of an array, a tensor of PyTorch or a list; nested lists have equal lengths."""
+    try:
+        return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
+    except ValueError as error:
+        raise BadInput(f"a list is not an array ({error}); give rows of equal length") from None
 
 
 def check_images(images: Any, name: str = "images") -> Pixels:
@@ -28,7 +31,7 @@ def check_images(images: Any, name: str = "images") -> Pixels:
     """
     if images is None:
         raise BadInput(f"{name} are missing; give an array {SHAPES}")
-    if isinstance(images, Sequence) and len(shapes := {np.shape(image) for image in images}) > 1:
+    if isinstance(images, Sequence) and len(shapes := {to_numpy(image).shape for image in images}) > 1:
         first, second = sorted(shapes)[:2]
         raise BadInput(
             f"{name} have different sizes, such as {first} and {second}; resize them to one size, or save "
@@ -83,7 +86,7 @@ def check_labels(labels: Any, n_images: int, name: str = "labels", of: str = "im
         )
     if array.dtype.kind not in "ui":
         raise BadInput(
-            f"{name} are of the type {array.dtype}, such as {array[0].item()!r}; give whole numbers "
+            f"{name} are of the type {array.dtype}, such as {array.tolist()[0]!r}; give whole numbers "
             "from 0, for example numpy.unique(labels, return_inverse=True)[1]"
         )
     if array.min() < 0:

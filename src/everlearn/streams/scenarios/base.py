@@ -64,9 +64,9 @@ class SeenClasses:
 
 @dataclass(frozen=True)
 class LabelMap:
-    """The labels of classes: from a table, or class ids, modulo a number if it is given.
+    """The labels of classes: from a table, or class ids, modulo `modulus` if it is given.
 
-    Images may come with task ids, also at test time.
+    With `with_task_ids` images have task ids, also at test time.
     """
 
     modulus: int | None = None

@@ -32,9 +32,9 @@ class Blurry(Scenario):
 
     A block of T tasks has T x classes_per_task classes in random order. A part of them, disjoint_percent, is
     disjoint and the others blurry; both kinds are partitioned at random points, all distinct, so that every
-    task has a class. Of all images of blurry classes blurry_percent are exchanged: random cuts determine how
-    many each task gives up, these are pooled, shuffled and returned in the same numbers. A task is tested on
-    its own classes. Classes that do not fill a last task are left out; a last block may be shorter.
+    task has a class. blurry_percent of all images of blurry classes are exchanged: random cuts determine how
+    many each task contributes to a pool, which is shuffled and distributed in the same numbers. A task is
+    tested on its own classes. Classes that do not fill a last task are left out; a last block may be shorter.
     """
 
     classes_per_task: int
@@ -108,7 +108,7 @@ def _partition(classes: IntArray, n_parts: int, rng: Rng) -> list[IntArray]:
 
 
 def _random_counts(total: int, limits: list[int], rng: Rng) -> list[int]:
-    """Counts between random cuts of 0..total; what exceeds the limit of a task moves to the next."""
+    """Counts between random cuts of 0..total; a count above the limit of a task carries over to the next."""
     points = np.sort(rng.integers(len(limits) - 1, total + 1))
     counts: list[int] = np.diff(points, prepend=0, append=total).tolist()
     excess = 0

@@ -65,7 +65,7 @@ class GradualClassIncremental(ClassIncremental):
     """Within task k the proportion of set k falls from 1 to 0 while that of set k + 1 rises.
 
     Half of the images of a class occur while its set rises, half while it falls. The rising half of set 0
-    comes at the beginning of task 0; in the last task nothing rises. Task k is tested on set k.
+    comes at the beginning of task 0; the last task has no rising set. Task k is tested on set k.
     """
 
     classes_recur = True

@@ -14,8 +14,9 @@ from everlearn.streams.source import ConcatSource
 class EnvironmentSchedule(Scenario):
     """Task k has images of one environment, and a fraction `mix` from the others.
 
-    The sequence states the environment of each task, as an index in `names`; recurring, it repeats without
-    end with other images. `n_images` are the training images of each task, as far as available.
+    `sequence` has the environment of each task, as an index in `names`; if `recurring`, it repeats without
+    end with other images. `n_images` is the number of training images of each task, or fewer if the
+    environment has fewer.
     """
 
     source: ConcatSource
