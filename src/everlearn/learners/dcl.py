@@ -296,7 +296,7 @@ def search_grid(n_angles: int, n_scales: int) -> Tensor:
 def neighbor_grid() -> Tensor:
     """Pose changes (125, 4): five angles, five scales and five positions around a pose.
 
-    A network sees the pose of an object badly whose larger part is hidden.
+    The network estimates poses poorly if most of an object is hidden.
 
     Example:
         >>> neighbor_grid()[:, 2:].unique(dim=0)

@@ -26,18 +26,18 @@ from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
 
 ALIGN_BATCH = 16
-"""Images that a thread aligns before it takes others."""
+"""Images that a thread aligns at a time."""
 MATCH_BATCH = 256
 """Images matched together."""
 CACHED_BATCHES = 16
-"""Batches whose matches are cached: labels, poses and novelty of the same images are often asked in turn."""
+"""Batches whose matches are cached, since labels, poses and novelty of the same images are often needed."""
 CALIBRATION_IMAGES = 32
 """Images per task on which novelty scores of known classes are measured."""
 MAX_CALIBRATION_RATIO = 0.9
 """Matches with a higher residual ratio are not used for calibration: they may be right by chance."""
 MAX_CALIBRATION_SCORES = 512
 UNRECORDED = -1
-"""In place of the classes of a novelty score from a state that does not say them."""
+"""Class of novelty scores from states that were saved before classes were."""
 FALSE_ALARM_RATE = 0.01
 """Share of known images whose novelty exceeds 0.5."""
 INITIAL_NOVELTY = 0.005
@@ -159,7 +159,7 @@ class ExemplarStore(Stateful):
     def drop_forgotten(self) -> None:
         """Erase novelty scores that depend on classes which have been erased from the memory.
 
-        Called before anything is saved; protocols empty the memory for a while, and need the scores then.
+        Called before a state is saved, and not at each edit: protocols empty the memory temporarily.
         States from before classes were kept do not say which these are; then all of their scores are erased.
         """
         present = {*self.memory.classes()}

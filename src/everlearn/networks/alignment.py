@@ -6,8 +6,8 @@ of the unwarped image, so their residuals are comparable.
 
 With a scale s, an error e counts as e^2 q with q = s^2 / (s^2 + e^2) (Geman and McClure) instead of e^2. This
 is at most s^2, so pixels that an occluder hides cost every candidate about the same; each step weights pixels
-by q^2. The scale falls from stage to stage. Which of the two is used is known when the code is compiled, so
-squared errors cost what they did.
+by q^2. The scale decreases from stage to stage. The kind of residual is known at compile time, so squared
+errors cost nothing extra.
 """
 
 import math

@@ -245,3 +245,25 @@ def test_columns_are_mapped_without_free_rows(tmp_path):
         memory.forget([1])
         assert np.array_equal(memory.mapped_column("level"), levels[[0, 2, 3]])
         assert np.array_equal(memory.mapped_column("level"), memory.columns("level"))
+
+
+@pytest.mark.parametrize(
+    "columns", [None, {"a": np.zeros((2, 3))}, {"a": np.zeros((2, 2)), "b": np.zeros(2)}, {"a": np.zeros(2)}]
+)
+def test_all_columns_are_needed(tmp_path: Path, columns: dict[str, np.ndarray] | None) -> None:
+    """A column without rows would make the memory unreadable."""
+    with OnDiskMemory.create(tmp_path / "memory", image_shape=SHAPE, columns={"a": ("f4", (2,))}) as memory:
+        with pytest.raises(BadInput, match="this memory needs"):
+            memory.add([1, 2], images(1, 2), columns=columns)
+        memory.add([1, 2], images(1, 2), columns={"a": np.ones((2, 2), np.float32)})
+    with OnDiskMemory(tmp_path / "memory") as again:
+        assert again.columns("a").tolist() == [[1, 1], [1, 1]]
+
+
+def test_numbers_and_shapes_that_do_not_exist(tmp_path: Path) -> None:
+    with OnDiskMemory.create(tmp_path / "memory", image_shape=SHAPE) as memory:
+        memory.add([1], images(1))
+        with pytest.raises(BadInput, match="number is 1"):
+            memory.image_at(1)
+    with pytest.raises(BadInput, match="give integers"):
+        OnDiskMemory.create(tmp_path / "other", image_shape=(8.5, 8))  # type: ignore[arg-type]

@@ -264,7 +264,7 @@ class VASE(VAELearner):
         return self.environments.probabilities(features).cpu().double().numpy()
 
     def environment_info(self) -> list[EnvironmentInfo]:
-        """What is known of each environment."""
+        """Statistics of each known environment."""
         return [each.info() for each in self.environments.known]
 
     def environment_changes(self) -> list[tuple[int, int]] | None:

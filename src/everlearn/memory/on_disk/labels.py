@@ -1,12 +1,13 @@
-"""Labels and names of classes in an on-disk memory, and what is accepted as such."""
+"""Checks of the labels, names and columns of new images of an on-disk memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from everlearn.errors import BadInput
-from everlearn.memory.on_disk.storage import NAME_BYTES
+from everlearn.memory.on_disk.storage import NAME_BYTES, RowFile
+from everlearn.memory.table import AnyArray
 from everlearn.rng import IntArray
 
 MAX_LABEL = 2**63 - 2
@@ -37,3 +38,11 @@ def new_names(labels: IntArray, names: Sequence[str], known: IntArray) -> list[s
     if len(exist):
         raise BadInput(f"label {exist[0]} exists already; add its image without a name, or rename it")
     return [checked_name(name) for name in names]
+
+
+def check_columns(columns: Mapping[str, AnyArray], stored: Mapping[str, RowFile], n: int) -> None:
+    """Raise unless there are n rows of the right shape for each column of the memory, and no other column."""
+    given = {name: np.shape(values) for name, values in columns.items()}
+    expected = {name: (n, *file.shape) for name, file in stored.items()}
+    if given != expected:
+        raise BadInput(f"the columns have shapes {given}; this memory needs {expected}")

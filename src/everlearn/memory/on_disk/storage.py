@@ -211,7 +211,7 @@ class Storage:
         return self._codes.read(0, len(self))
 
     def settings(self) -> dict[str, Any]:
-        """What the owner of the memory keeps with it."""
+        """Data of the application that uses the memory."""
         return dict(self._metadata.get("settings", {}))
 
     def set_settings(self, settings: dict[str, Any]) -> None:

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.errors import BadInput, check_range
+from everlearn.errors import BadInput, check_range, is_integer
 from everlearn.memory.on_disk.index import CODE_BYTES, FREE, CodeTable, PCACoder
-from everlearn.memory.on_disk.labels import as_labels, checked_name, new_names
+from everlearn.memory.on_disk.labels import as_labels, check_columns, checked_name, new_names
 from everlearn.memory.on_disk.storage import Columns, RowEdit, Storage, create_files
 from everlearn.memory.search import Distances, scan
 from everlearn.memory.table import AnyArray
@@ -72,11 +72,12 @@ class OnDiskMemory:
             folder: new or empty.
             image_shape: of all images.
             columns: further columns, with the type and the shape of a row.
-            settings: what the owner of the memory keeps with it.
+            settings: data of the application that uses the memory, stored with it.
             attached: content of further files of the owner, by name.
         """
-        if len(image_shape) not in (2, 3) or image_shape[2:] not in ((), (3,), (4,)):
-            raise BadInput(f"image_shape is {image_shape}; it must be (H, W), (H, W, 3) or (H, W, 4)")
+        is_valid = len(image_shape) in (2, 3) and image_shape[2:] in ((), (3,), (4,))
+        if not is_valid or not all(map(is_integer, image_shape)):
+            raise BadInput(f"image_shape is {image_shape}; give integers (H, W), (H, W, 3) or (H, W, 4)")
         for side in image_shape[:2]:
             check_range("image_shape", side, 1, MAX_SIDE)
         create_files(Path(folder), image_shape, columns or {}, settings or {}, attached or {})
@@ -116,7 +117,7 @@ class OnDiskMemory:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the owner of the memory keeps with it; set it to replace it on disk."""
+        """Data of the application that uses the memory; assigning it replaces it on disk."""
         return self._open.settings()
 
     @settings.setter
@@ -153,6 +154,7 @@ class OnDiskMemory:
 
     def image_at(self, number: int) -> Images:
         """A copy of one image, by its number in the order of `labels`."""
+        check_range("number", number, 0, len(self) - 1)
         return np.array(self._images[self._used_rows()[number]])
 
     def find_image(self, image: Images) -> IntArray:
@@ -202,11 +204,13 @@ class OnDiskMemory:
         checked = as_labels(labels)
         known = self._table.labels
         all_names = [""] * len(checked) if names is None else new_names(checked, names, known)
+        images = np.asarray(images)
         if images.dtype != np.uint8 or images.shape != (len(checked), *self.image_shape):
             raise BadInput(
                 f"images have shape {images.shape} of {images.dtype}; {len(checked)} labels need "
                 f"{(len(checked), *self.image_shape)} of uint8"
             )
+        check_columns(columns or {}, self._open.columns, len(checked))
         if not len(checked):
             return
         rows, codes = self._free_rows(len(checked)), self._encode(images)
