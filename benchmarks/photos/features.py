@@ -13,7 +13,7 @@ from PIL import Image
 from benchmarks.photos.archives import LazyImages, Pixels, cache_folder
 from everlearn.errors import BadInput
 from everlearn.networks import make_backbone, to_tensor
-from everlearn.networks.imagenet import ImageNetBackbone
+from everlearn.networks.imagenet_backbone import ImageNetBackbone
 from everlearn.networks.weights import load_backbone
 
 Vectors = npt.NDArray[np.float32]

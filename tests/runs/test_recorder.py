@@ -24,7 +24,7 @@ from everlearn.runs import (
     resume,
 )
 from everlearn.runs.events import TrainStep
-from everlearn.runs.storage import Checkpoints
+from everlearn.runs.run_files import Checkpoints
 
 from .conftest import Interrupt, finish, n_open_files, run_one_task, run_until, tiny, tree
 

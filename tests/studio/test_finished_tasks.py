@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from everlearn.runs import storage
 from everlearn.studio import finished_tasks
 from everlearn.studio.finished_tasks import FinishedTasks
 
@@ -24,14 +23,14 @@ def test_only_lines_that_were_added_are_read(log: Path, monkeypatch: pytest.Monk
     assert tasks.count() == 0
     log.write_bytes(ended(2) + b"".join(map(train_step, range(3000))) + train_step(3000)[:20])
     assert tasks.count() == 3
-    parse = storage._parse
+    parse = run_files._parse
 
     def counted(line: bytes, where: str) -> dict[str, object]:
         nonlocal n_parsed
         n_parsed += 1
         return parse(line, where)
 
-    monkeypatch.setattr(storage, "_parse", counted)
+    monkeypatch.setattr(run_files, "_parse", counted)
     with log.open("ab") as file:
         file.write(train_step(3000)[20:] + train_step(3001))
     assert (tasks.count(), n_parsed) == (3, 2)

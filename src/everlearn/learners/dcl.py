@@ -10,8 +10,8 @@ from torch import Tensor
 
 from everlearn.errors import BadInput
 from everlearn.learners.base import Losses, setting
-from everlearn.learners.comparison import ImageComparison, Residuals
 from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarMatch, ExemplarStore
+from everlearn.learners.image_comparison import ImageComparison, Residuals
 from everlearn.learners.stateful import Names
 from everlearn.networks import flops_per_image, minimize, pose, to_tensor
 from everlearn.networks.moments import poses_from_moments

@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from everlearn.learners.base import Losses, setting
-from everlearn.learners.comparison import Residuals
 from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarMatch, ExemplarStore
 from everlearn.learners.feature_index import FeatureIndex, Views
+from everlearn.learners.image_comparison import Residuals
 from everlearn.learners.stateful import Names
 from everlearn.networks import flops_per_image, make_backbone, pose, to_tensor
 from everlearn.networks.alignment import CONTRAST

@@ -9,8 +9,8 @@ from torch.nn import functional
 
 from everlearn.errors import BadInput
 from everlearn.learners.base import Losses, setting
-from everlearn.learners.comparison import Residuals
 from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarMatch, ExemplarStore
+from everlearn.learners.image_comparison import Residuals
 from everlearn.learners.stateful import Names
 from everlearn.networks import data_parallel, flops_per_image, make_backbone, minimize, seeded, to_tensor
 from everlearn.networks.devices import loss_values, to_like

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from everlearn.factors import Factors
 from everlearn.learners.base import Learner
-from everlearn.learners.comparison import ImageComparison, Residuals
+from everlearn.learners.image_comparison import ImageComparison, Residuals
 from everlearn.learners.stateful import Footprint, Names, State, Stateful
 from everlearn.memory import ExemplarMemory
 from everlearn.memory.search import NearestIndex, smallest

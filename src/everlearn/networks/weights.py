@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from everlearn import files
 from everlearn.errors import BadInput
-from everlearn.networks.imagenet import ImageNetBackbone
+from everlearn.networks.imagenet_backbone import ImageNetBackbone
 from everlearn.networks.published_weights import PUBLISHED, published, read_arrays
 from everlearn.networks.vit import HEAD_WIDTH, ViT
 

@@ -14,8 +14,8 @@ from everlearn.evaluation.intervals import SIGNED_UNIT, UNBOUNDED, UNIT, Bounds,
 from everlearn.evaluation.probes import ProbeResults, retention_measures
 from everlearn.evaluation.scores import mean_without_nan
 from everlearn.runs.phases import CPU, EVALUATE, PHASES
+from everlearn.runs.run_files import damage_reported
 from everlearn.runs.run_record import Record
-from everlearn.runs.storage import damage_reported
 
 FIRST_BATCHES = 10
 """Batches of a task that count for the learning curve area."""

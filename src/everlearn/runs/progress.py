@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from everlearn.errors import BadInput
 from everlearn.runs.events import EvaluationProgress, Event, Probed, Scored, TaskEnded, TrainStep, accuracy
+from everlearn.runs.run_files import damage_reported, read_log_reversed
 from everlearn.runs.run_record import SCORES, SECONDS, Record
-from everlearn.runs.storage import damage_reported, read_log_reversed
 
 TRAINING_SHARE = 0.8
 """Assumed fraction of a task's time spent on training; the rest is evaluation."""

@@ -30,6 +30,7 @@ from everlearn.runs.events import (
 from everlearn.runs.loop import LOG_EVERY_N_BATCHES, InexactResume, RunState
 from everlearn.runs.memory_limits import memory_error_context
 from everlearn.runs.phases import CPU, SAVE
+from everlearn.runs.run_files import START, Log, read_log
 from everlearn.runs.run_record import (
     EVENTS,
     MACHINE,
@@ -44,7 +45,6 @@ from everlearn.runs.run_record import (
 )
 from everlearn.runs.signals import StepTimeout, StopSignal
 from everlearn.runs.spec import RunSpec
-from everlearn.runs.storage import START, Log, read_log
 from everlearn.serialization import Tree
 from everlearn.settings import differences
 

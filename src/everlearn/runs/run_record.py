@@ -29,7 +29,7 @@ from everlearn.errors import BadInput
 from everlearn.evaluation import Row, ScoreTable
 from everlearn.files import LOCK, FolderLock
 from everlearn.runs.events import RunEnded, TaskEnded, TrainStep
-from everlearn.runs.storage import RESTORE, Checkpoints, read_log, read_log_reversed
+from everlearn.runs.run_files import RESTORE, Checkpoints, read_log, read_log_reversed
 from everlearn.settings import check_format, differences, read_json
 
 SPEC, NAME, SOURCES, MACHINE = "spec.json", "name.txt", "sources.json", "machine.json"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from everlearn.runs.events import TaskEnded
-from everlearn.runs.storage import LAST_BYTES, read_log_reversed
+from everlearn.runs.run_files import LAST_BYTES, read_log_reversed
 
 
 class FinishedTasks:

@@ -16,8 +16,8 @@ from everlearn.errors import BadInput
 from everlearn.files import lock_holder
 from everlearn.runs.events import RunEnded
 from everlearn.runs.progress import tasks_trained
+from everlearn.runs.run_files import damage_reported
 from everlearn.runs.run_record import EVENTS, SCORES, SECONDS, Record
-from everlearn.runs.storage import damage_reported
 
 Point = tuple[float, float]
 Curves = dict[str, list[Point]]

@@ -12,6 +12,7 @@ from typing import Any
 
 from everlearn.errors import BadInput
 from everlearn.files import lock_holder
+from everlearn.runs.run_files import read_log_reversed
 from everlearn.runs.run_record import (
     EVENTS,
     NAME,
@@ -22,7 +23,6 @@ from everlearn.runs.run_record import (
     has_record,
     list_records,
 )
-from everlearn.runs.storage import read_log_reversed
 from everlearn.studio.curve_groups import group_key
 from everlearn.studio.finished_tasks import FinishedTasks
 from everlearn.studio.record_notes import NOTES, read_notes

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from everlearn.learners.comparison import ImageComparison
 from everlearn.learners.dcl import DCL, neighbor_grid
+from everlearn.learners.image_comparison import ImageComparison
 from everlearn.learners.registry import written
 from everlearn.memory import ExemplarMemory
 from everlearn.memory.robust_search import robust_distances
@@ -113,7 +113,7 @@ def test_memories_of_many_classes_are_searched_in_parts(task: Task, monkeypatch:
     learner = oracle(task, **ROBUST)
     whole = learner.match(task.test.images[:6]) if learner.exemplars.index.update(learner.memory) else None
     monkeypatch.setattr("everlearn.memory.search.MAX_DISTANCES", 100)
-    monkeypatch.setattr("everlearn.learners.comparison.MAX_WARPED", 300)
+    monkeypatch.setattr("everlearn.learners.image_comparison.MAX_WARPED", 300)
     parts = learner.match(task.test.images[:6])
     assert whole is not None
     np.testing.assert_array_equal(whole.residuals, parts.residuals)

@@ -6,7 +6,12 @@ import torch
 
 from everlearn.errors import BadInput
 from everlearn.networks import make_backbone, split_layers, to_tensor
-from everlearn.networks.imagenet import EfficientNetLite0, ImageNetBackbone, MobileNetV1, SamePadConv2d
+from everlearn.networks.imagenet_backbone import (
+    EfficientNetLite0,
+    ImageNetBackbone,
+    MobileNetV1,
+    SamePadConv2d,
+)
 from everlearn.networks.weights import load_backbone
 
 NAMES = ("efficientnet-lite0", "mobilenet-v1", "mobilenet-v1-0.25")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.runs.storage import START, Checkpoints, Log, read_log, read_log_reversed
+from everlearn.runs.run_files import START, Checkpoints, Log, read_log, read_log_reversed
 
 RUN = "a" * 64
 
@@ -68,7 +68,7 @@ def test_renamed_checkpoint_is_rejected(tmp_path: Path) -> None:
 
 
 def test_newer_format_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("everlearn.runs.storage.FORMAT", 2)
+    monkeypatch.setattr("everlearn.runs.run_files.FORMAT", 2)
     checkpoints = saved(tmp_path)
     monkeypatch.undo()
     with pytest.raises(BadInput, match=r"format 2, this everlearn reads format 1"):
