@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from everlearn.runs import run_files
 from everlearn.studio import finished_tasks
 from everlearn.studio.finished_tasks import FinishedTasks
 
