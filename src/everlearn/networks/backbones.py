@@ -260,9 +260,9 @@ _NAMES = {
 _OTHERS = {
     "resnet18": "resnet:ResNet18",
     "resnet18-renorm": "resnet:resnet18_renorm",
-    "efficientnet-lite0": "imagenet:EfficientNetLite0",
-    "mobilenet-v1": "imagenet:MobileNetV1",
-    "mobilenet-v1-0.25": "imagenet:MobileNetV1Quarter",
+    "efficientnet-lite0": "imagenet_backbone:EfficientNetLite0",
+    "mobilenet-v1": "imagenet_backbone:MobileNetV1",
+    "mobilenet-v1-0.25": "imagenet_backbone:MobileNetV1Quarter",
 }
 BACKBONES = Registry(
     kind="backbone",
