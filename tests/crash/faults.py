@@ -13,7 +13,7 @@ import torch
 
 from everlearn import files
 from everlearn.learners.naive import Naive
-from everlearn.runs import evaluate, loop, phases, recorder, storage
+from everlearn.runs import evaluate, loop, phases, recorder, run_files
 from everlearn.runs.events import Event
 from everlearn.streams import TaskView, scenario_stream
 from everlearn.streams.exports import staging
@@ -24,7 +24,7 @@ PHASES: dict[str, tuple[Any, str]] = {
     "training": (loop.RunState, "_check_finite"),
     "evaluation": (evaluate, "predict"),
     "rendering": (scenario_stream.ScenarioStream, "_load"),
-    "saving": (storage.Checkpoints, "save"),
+    "saving": (run_files.Checkpoints, "save"),
     "exporting": (staging.StagingArea, "_write_part"),
 }
 """For each phase, a function that is called in it several times."""
