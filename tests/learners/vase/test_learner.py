@@ -245,6 +245,18 @@ def test_replay_loss_is_the_sum_of_its_terms() -> None:
     assert learner.replay_loss(x).item() == pytest.approx(expected.item(), rel=1e-5)
 
 
+def test_weight_of_the_encoder_distance_and_sampled_pixels() -> None:
+    learner = trained(replay_size=16, encoder_weight=7.0, replay_pixels="sampled")
+    rng = rng_at(0, "vase dream", learner.n_steps)
+    samples = learner.snapshot.sample(16, [0], rng, sample_pixels=True)
+    proximity = learner.snapshot.proximity(samples)
+    x = encoded(learner, bars(0, dark=True))
+    current = learner.environments.classifier_loss(x.posterior.features, torch.ones(32, dtype=torch.long))
+    past = learner.environments.classifier_loss(proximity.features, torch.zeros(16, dtype=torch.long))
+    expected = current + past + 7 * proximity.encoder + proximity.decoder
+    assert learner.replay_loss(x).item() == pytest.approx(expected.item(), rel=1e-5)
+
+
 def test_without_generative_replay_only_the_classifier_is_trained() -> None:
     learner = trained(generative_replay=False)
     x = encoded(learner, bars(0))

@@ -17,7 +17,7 @@ POLICY_UNITS = 64
 
 
 class GeneratedSamples(NamedTuple):
-    """Images that a snapshot generates, with its logits and posterior."""
+    """Images that a snapshot generates, with its logits and its posterior of these images."""
 
     latents: Tensor
     environments: Tensor
@@ -47,8 +47,13 @@ class Snapshot(FrozenCopy[VAE]):
         self.n_environments = n_environments
 
     @torch.no_grad()
-    def sample(self, n: int, environments: list[int], rng: Rng) -> GeneratedSamples:
-        """Decode z ~ N(0, I) in environments drawn uniformly from a list."""
+    def sample(
+        self, n: int, environments: list[int], rng: Rng, *, sample_pixels: bool = False
+    ) -> GeneratedSamples:
+        """Decode z ~ N(0, I) in environments drawn uniformly from a list.
+
+        With `sample_pixels`, pixels are drawn and are 0 or 1; otherwise they are the probabilities.
+        """
         if self.net is None:
             raise ValueError("there is no snapshot yet")
         weight = self.net.encoder.head.weight
@@ -57,6 +62,9 @@ class Snapshot(FrozenCopy[VAE]):
         drawn = torch.tensor(environments, device=weight.device)[rng.integers(n, len(environments))]
         logits = self.net.decoder(latents, drawn)
         pixels = logits.sigmoid()
+        if sample_pixels:
+            uniform = torch.from_numpy(rng.uniform(pixels.numel())).to(pixels).view_as(pixels)
+            pixels = (uniform < pixels).to(pixels)
         return GeneratedSamples(latents, drawn, logits, pixels, *self.net.encoder(pixels)[:2])
 
     def proximity(self, samples: GeneratedSamples, *, decoder: bool = True) -> Proximity:

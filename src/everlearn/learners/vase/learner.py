@@ -96,6 +96,16 @@ class VASE(VAELearner):
     decoder_weight: float = setting(
         "weight of the decoder distance; 0 is SD-[41], Ramapuram et al.", default=1.0, ge=0, le=1e6
     )
+    encoder_weight: float = setting(
+        "weight of the encoder distance; 1 as published. A mean that moves by ten deviations of 0.01 costs "
+        "0.01 then, which is little beside a reconstruction error of 20",
+        default=1.0, ge=0, le=1e6, late=True,
+    )  # fmt: skip
+    replay_pixels: Literal["mean", "sampled"] = setting(
+        'pixels of generated samples: "sampled" draws 0 or 1 as published, "mean" takes the probabilities; '
+        "the encoder of real images, which have more details than blurred means, is not kept by these",
+        default="mean", late=True,
+    )  # fmt: skip
     exploration: Literal["none", "imagined", "random"] = setting(
         'shift half of each batch to vary latents that only other environments use: "imagined" by a policy '
         'that realizes sampled values of these latents, "random" uniformly',
@@ -220,11 +230,12 @@ class VASE(VAELearner):
         if not past:
             return loss
         rng = rng_at(self.seed, "vase dream", self.n_steps)
-        samples = self.snapshot.sample(self.replay_size or len(x.pixels), past, rng)
+        n, sample_pixels = self.replay_size or len(x.pixels), self.replay_pixels == "sampled"
+        samples = self.snapshot.sample(n, past, rng, sample_pixels=sample_pixels)
         proximity = self.snapshot.proximity(samples, decoder=self.decoder_weight > 0)
         self.count_flops(len(samples.latents), 4 * self.forward_flops, backward=False)
         loss = loss + self.environments.classifier_loss(proximity.features, samples.environments)
-        return loss + proximity.encoder + self.decoder_weight * proximity.decoder
+        return loss + self.encoder_weight * proximity.encoder + self.decoder_weight * proximity.decoder
 
     def replayed_environments(self) -> list[int]:
         """The environments of generated samples: those of the snapshot, less an inferred current one."""
