@@ -67,10 +67,16 @@ class Snapshot(FrozenCopy[VAE]):
             pixels = (uniform < pixels).to(pixels)
         return GeneratedSamples(latents, drawn, logits, pixels, *self.net.encoder(pixels)[:2])
 
-    def proximity(self, samples: GeneratedSamples, *, decoder: bool = True) -> Proximity:
-        """Mean squared 2-Wasserstein distance of posteriors, and KL of decoded pixels."""
+    def proximity(
+        self, samples: GeneratedSamples, *, decoder: bool = True, weights: Tensor | float = 1.0
+    ) -> Proximity:
+        """Mean squared 2-Wasserstein distance of posteriors, and KL of decoded pixels.
+
+        The weights are those of latents in the first distance, (n, n_latents).
+        """
         mean, log_variance, features = self.live.encoder(samples.pixels)
-        distance = squared_wasserstein(mean, log_variance, samples.mean, samples.log_variance).mean()
+        old = samples.mean, samples.log_variance
+        distance = squared_wasserstein(mean, log_variance, *old, weights).mean()
         if not decoder:
             return Proximity(distance, torch.zeros_like(distance), features)
         logits = self.live.decoder(samples.latents, samples.environments)

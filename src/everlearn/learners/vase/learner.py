@@ -97,8 +97,8 @@ class VASE(VAELearner):
         "weight of the decoder distance; 0 is SD-[41], Ramapuram et al.", default=1.0, ge=0, le=1e6
     )
     encoder_weight: float = setting(
-        "weight of the encoder distance; 1 as published. A mean that moves by ten deviations of 0.01 costs "
-        "0.01 then, which is little beside a reconstruction error of 20",
+        "weight of the encoder distance of latents that the replayed environment uses; others have 1, as all "
+        "have as published. A mean that moves by ten deviations of 0.01 then costs 0.01 only",
         default=1.0, ge=0, le=1e6, late=True,
     )  # fmt: skip
     replay_pixels: Literal["mean", "sampled"] = setting(
@@ -232,10 +232,17 @@ class VASE(VAELearner):
         rng = rng_at(self.seed, "vase dream", self.n_steps)
         n, sample_pixels = self.replay_size or len(x.pixels), self.replay_pixels == "sampled"
         samples = self.snapshot.sample(n, past, rng, sample_pixels=sample_pixels)
-        proximity = self.snapshot.proximity(samples, decoder=self.decoder_weight > 0)
+        weights = self.encoder_weights(samples.environments)
+        proximity = self.snapshot.proximity(samples, decoder=self.decoder_weight > 0, weights=weights)
         self.count_flops(len(samples.latents), 4 * self.forward_flops, backward=False)
         loss = loss + self.environments.classifier_loss(proximity.features, samples.environments)
-        return loss + self.encoder_weight * proximity.encoder + self.decoder_weight * proximity.decoder
+        return loss + proximity.encoder + self.decoder_weight * proximity.decoder
+
+    def encoder_weights(self, environments: Tensor) -> Tensor:
+        """Weights of latents in the encoder distance, (n, n_latents), for samples of these environments."""
+        used = np.stack([known.used for known in self.environments.known])
+        weights = torch.from_numpy(np.where(used, self.encoder_weight, 1.0)).to(environments.device)
+        return weights.float()[environments]
 
     def replayed_environments(self) -> list[int]:
         """The environments of generated samples: those of the snapshot, less an inferred current one."""
