@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from everlearn.learners.distillation import FrozenCopy
 from everlearn.learners.stateful import Names
 from everlearn.networks import seeded
+from everlearn.networks.devices import to_like
 from everlearn.networks.divergences import bernoulli_kl, squared_wasserstein
 from everlearn.networks.pose import affine_sample
 from everlearn.networks.vae import VAE, Encoder
@@ -63,7 +64,7 @@ class Snapshot(FrozenCopy[VAE]):
         logits = self.net.decoder(latents, drawn)
         pixels = logits.sigmoid()
         if sample_pixels:
-            uniform = torch.from_numpy(rng.uniform(pixels.numel())).to(pixels).view_as(pixels)
+            uniform = to_like(rng.uniform(pixels.numel()), pixels).view_as(pixels)
             pixels = (uniform < pixels).to(pixels)
         return GeneratedSamples(latents, drawn, logits, pixels, *self.net.encoder(pixels)[:2])
 

@@ -14,6 +14,7 @@ from everlearn.learners.stateful import Names
 from everlearn.learners.vase.cci_vae import MIN_BATCH, Posterior, Reconstruction, VAELearner
 from everlearn.learners.vase.environments import EncodedBatch, EnvironmentInference
 from everlearn.learners.vase.generative_replay import ShiftPolicy, Snapshot, random_shift
+from everlearn.networks.devices import to_like
 from everlearn.networks.divergences import atypicality, bernoulli_entropy
 from everlearn.rng import FloatArray, rng_at
 from everlearn.streams import Batch
@@ -241,8 +242,8 @@ class VASE(VAELearner):
     def encoder_weights(self, environments: Tensor) -> Tensor:
         """Weights of latents in the encoder distance, (n, n_latents), for samples of these environments."""
         used = np.stack([known.used for known in self.environments.known])
-        weights = torch.from_numpy(np.where(used, self.encoder_weight, 1.0)).to(environments.device)
-        return weights.float()[environments]
+        weights = np.where(used, self.encoder_weight, 1.0)
+        return to_like(weights, self.net.encoder.head.weight)[environments]
 
     def replayed_environments(self) -> list[int]:
         """The environments of generated samples: those of the snapshot, less an inferred current one."""
