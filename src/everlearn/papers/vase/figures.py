@@ -48,9 +48,10 @@ SETTINGS_NOTE = (
 FIVE_NOTE = "All settings are those of vase-table-1."
 LONG_NOTE = (
     "12 instead of 3 epochs per environment, so that C can grow to 25 at the same rate: enough for "
-    "latents of the object beside those of the position. Replay has sampled pixels and 100 times the weight "
-    "of the encoder distance; the last row has the settings of vase-table-1 for both. Chosen by runs under "
-    "seed 8 (decision 10)."
+    "latents of the object beside those of the position. Generated samples have sampled pixels, the encoder "
+    "distance of latents in use has a weight of 100, and snapshots are taken every 2500 steps; the last row "
+    "has the settings of vase-table-1: mean pixels, a weight of 1 and 500 steps. Chosen by runs under seed 8 "
+    "(decision 10)."
 )
 LARGE_OBJECTS_NOTE = (
     "Objects are 24 instead of 14 pixels large, and capacity increases to 20. This measures how much of the "
