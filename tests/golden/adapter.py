@@ -234,6 +234,7 @@ LEARNERS: dict[str, Case] = {
     "vase, entangled": vase(entangled=True),
     "vase, snapshots": vase(snapshot_every=3, replay_size=7),
     "vase, encoder only": vase(decoder_weight=0.0),
+    "vase, sampled pixels": vase(replay_pixels="sampled", encoder_weight=100.0),
     "vase, total error": vase(excess_nll=False),
     "vase, as published": vase(test_current=False, reset_optimizer=True, max_environments=2),
 }

@@ -62,13 +62,15 @@ def test_constant_latents_are_atypical(variance: float, atypical: float) -> None
 
 def test_wasserstein_by_hand() -> None:
     """Means 1 and 4 apart, deviations 1 and 3 against 2 and 3: 1 + 16 + 1 + 0."""
-    found = squared_wasserstein(
+    gaussians = (
         torch.tensor([[1.0, 2.0]]),
         torch.tensor([[1.0, 9.0]]).log(),
         torch.tensor([[2.0, -2.0]]),
         torch.tensor([[4.0, 9.0]]).log(),
     )
-    torch.testing.assert_close(found, torch.tensor([18.0]))
+    torch.testing.assert_close(squared_wasserstein(*gaussians), torch.tensor([18.0]))
+    weighted = squared_wasserstein(*gaussians, torch.tensor([[10.0, 0.5]]))
+    torch.testing.assert_close(weighted, torch.tensor([28.0]))
 
 
 def test_wasserstein_equals_sorted_samples() -> None:

@@ -26,11 +26,16 @@ def atypicality(mean: Tensor, log_variance: Tensor) -> Tensor:
 
 
 def squared_wasserstein(
-    mean: Tensor, log_variance: Tensor, other_mean: Tensor, other_log_variance: Tensor
+    mean: Tensor,
+    log_variance: Tensor,
+    other_mean: Tensor,
+    other_log_variance: Tensor,
+    weights: Tensor | float = 1.0,
 ) -> Tensor:
-    """Squared 2-Wasserstein distance of each pair of Gaussians, summed over latents, (n,)."""
+    """Squared 2-Wasserstein distance of each pair of Gaussians, a weighted sum over latents, (n,)."""
     std, other_std = (0.5 * log_variance).exp(), (0.5 * other_log_variance).exp()
-    return ((mean - other_mean).square() + (std - other_std).square()).sum(1)
+    distances = (mean - other_mean).square() + (std - other_std).square()
+    return (weights * distances).sum(1)
 
 
 def bernoulli_nll(logits: Tensor, pixels: Tensor) -> Tensor:

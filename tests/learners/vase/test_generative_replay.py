@@ -52,6 +52,19 @@ def test_samples_come_from_the_given_environments() -> None:
     assert abs(samples.latents.std().item() - 1) < 0.2
 
 
+def test_pixels_are_sampled_with_the_probabilities_of_the_decoder() -> None:
+    taken = snapshot()
+    mean, sampled = (
+        taken.sample(256, [0], rng_at(0, "test", 0), sample_pixels=each) for each in (False, True)
+    )
+    assert torch.equal(mean.logits, sampled.logits)
+    assert set(sampled.pixels.unique().tolist()) == {0, 1}
+    assert abs(sampled.pixels.mean() - mean.pixels.mean()).item() < 0.005
+    assert taken.net is not None
+    with torch.no_grad():
+        torch.testing.assert_close(sampled.mean, taken.net.encoder(sampled.pixels)[0])
+
+
 def test_proximity_averages_both_distances() -> None:
     taken = snapshot()
     samples = taken.sample(8, [0], rng_at(0, "test", 0))

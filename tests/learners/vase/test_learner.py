@@ -245,6 +245,23 @@ def test_replay_loss_is_the_sum_of_its_terms() -> None:
     assert learner.replay_loss(x).item() == pytest.approx(expected.item(), rel=1e-5)
 
 
+def test_used_latents_have_their_own_weight_and_pixels_can_be_sampled() -> None:
+    learner = trained(replay_size=16, encoder_weight=7.0, replay_pixels="sampled")
+    learner.environments.known[0].used = np.arange(12) < 3
+    rng = rng_at(0, "vase dream", learner.n_steps)
+    samples = learner.snapshot.sample(16, [0], rng, sample_pixels=True)
+    proximity = learner.snapshot.proximity(samples)
+    mean, log_variance, features = learner.net.encoder(samples.pixels)
+    mean_shift = (mean - samples.mean).square()
+    std_shift = ((log_variance / 2).exp() - (samples.log_variance / 2).exp()).square()
+    shift = (mean_shift + std_shift).mean(0)
+    x = encoded(learner, bars(0, dark=True))
+    current = learner.environments.classifier_loss(x.posterior.features, torch.ones(32, dtype=torch.long))
+    past = learner.environments.classifier_loss(features, torch.zeros(16, dtype=torch.long))
+    expected = current + past + 7 * shift[:3].sum() + shift[3:].sum() + proximity.decoder
+    assert learner.replay_loss(x).item() == pytest.approx(expected.item(), rel=1e-5)
+
+
 def test_without_generative_replay_only_the_classifier_is_trained() -> None:
     learner = trained(generative_replay=False)
     x = encoded(learner, bars(0))

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from everlearn.learners.distillation import FrozenCopy
 from everlearn.learners.stateful import Names
 from everlearn.networks import seeded
+from everlearn.networks.devices import to_like
 from everlearn.networks.divergences import bernoulli_kl, squared_wasserstein
 from everlearn.networks.pose import affine_sample
 from everlearn.networks.vae import VAE, Encoder
@@ -17,7 +18,7 @@ POLICY_UNITS = 64
 
 
 class GeneratedSamples(NamedTuple):
-    """Images that a snapshot generates, with its logits and posterior."""
+    """Images that a snapshot generates, with its logits and its posterior of these images."""
 
     latents: Tensor
     environments: Tensor
@@ -47,8 +48,13 @@ class Snapshot(FrozenCopy[VAE]):
         self.n_environments = n_environments
 
     @torch.no_grad()
-    def sample(self, n: int, environments: list[int], rng: Rng) -> GeneratedSamples:
-        """Decode z ~ N(0, I) in environments drawn uniformly from a list."""
+    def sample(
+        self, n: int, environments: list[int], rng: Rng, *, sample_pixels: bool = False
+    ) -> GeneratedSamples:
+        """Decode z ~ N(0, I) in environments drawn uniformly from a list.
+
+        With `sample_pixels`, pixels are drawn and are 0 or 1; otherwise they are the probabilities.
+        """
         if self.net is None:
             raise ValueError("there is no snapshot yet")
         weight = self.net.encoder.head.weight
@@ -57,12 +63,21 @@ class Snapshot(FrozenCopy[VAE]):
         drawn = torch.tensor(environments, device=weight.device)[rng.integers(n, len(environments))]
         logits = self.net.decoder(latents, drawn)
         pixels = logits.sigmoid()
+        if sample_pixels:
+            uniform = to_like(rng.uniform(pixels.numel()), pixels).view_as(pixels)
+            pixels = (uniform < pixels).to(pixels)
         return GeneratedSamples(latents, drawn, logits, pixels, *self.net.encoder(pixels)[:2])
 
-    def proximity(self, samples: GeneratedSamples, *, decoder: bool = True) -> Proximity:
-        """Mean squared 2-Wasserstein distance of posteriors, and KL of decoded pixels."""
+    def proximity(
+        self, samples: GeneratedSamples, *, decoder: bool = True, weights: Tensor | float = 1.0
+    ) -> Proximity:
+        """Mean squared 2-Wasserstein distance of posteriors, and KL of decoded pixels.
+
+        The weights are those of latents in the first distance, (n, n_latents).
+        """
         mean, log_variance, features = self.live.encoder(samples.pixels)
-        distance = squared_wasserstein(mean, log_variance, samples.mean, samples.log_variance).mean()
+        old = samples.mean, samples.log_variance
+        distance = squared_wasserstein(mean, log_variance, *old, weights).mean()
         if not decoder:
             return Proximity(distance, torch.zeros_like(distance), features)
         logits = self.live.decoder(samples.latents, samples.environments)

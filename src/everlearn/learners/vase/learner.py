@@ -14,6 +14,7 @@ from everlearn.learners.stateful import Names
 from everlearn.learners.vase.cci_vae import MIN_BATCH, Posterior, Reconstruction, VAELearner
 from everlearn.learners.vase.environments import EncodedBatch, EnvironmentInference
 from everlearn.learners.vase.generative_replay import ShiftPolicy, Snapshot, random_shift
+from everlearn.networks.devices import to_like
 from everlearn.networks.divergences import atypicality, bernoulli_entropy
 from everlearn.rng import FloatArray, rng_at
 from everlearn.streams import Batch
@@ -96,6 +97,16 @@ class VASE(VAELearner):
     decoder_weight: float = setting(
         "weight of the decoder distance; 0 is SD-[41], Ramapuram et al.", default=1.0, ge=0, le=1e6
     )
+    encoder_weight: float = setting(
+        "weight of the encoder distance of latents that the replayed environment uses; others have 1, as all "
+        "have as published. A mean that moves by ten deviations of 0.01 then costs 0.01 only",
+        default=1.0, ge=0, le=1e6, late=True,
+    )  # fmt: skip
+    replay_pixels: Literal["mean", "sampled"] = setting(
+        'pixels of generated samples: "sampled" draws 0 or 1 as published, "mean" takes the probabilities; '
+        "the encoder of real images, which have more details than blurred means, is not kept by these",
+        default="mean", late=True,
+    )  # fmt: skip
     exploration: Literal["none", "imagined", "random"] = setting(
         'shift half of each batch to vary latents that only other environments use: "imagined" by a policy '
         'that realizes sampled values of these latents, "random" uniformly',
@@ -220,11 +231,19 @@ class VASE(VAELearner):
         if not past:
             return loss
         rng = rng_at(self.seed, "vase dream", self.n_steps)
-        samples = self.snapshot.sample(self.replay_size or len(x.pixels), past, rng)
-        proximity = self.snapshot.proximity(samples, decoder=self.decoder_weight > 0)
+        n, sample_pixels = self.replay_size or len(x.pixels), self.replay_pixels == "sampled"
+        samples = self.snapshot.sample(n, past, rng, sample_pixels=sample_pixels)
+        weights = self.encoder_weights(samples.environments)
+        proximity = self.snapshot.proximity(samples, decoder=self.decoder_weight > 0, weights=weights)
         self.count_flops(len(samples.latents), 4 * self.forward_flops, backward=False)
         loss = loss + self.environments.classifier_loss(proximity.features, samples.environments)
         return loss + proximity.encoder + self.decoder_weight * proximity.decoder
+
+    def encoder_weights(self, environments: Tensor) -> Tensor:
+        """Weights of latents in the encoder distance, (n, n_latents), for samples of these environments."""
+        used = np.stack([known.used for known in self.environments.known])
+        weights = np.where(used, self.encoder_weight, 1.0)
+        return to_like(weights, self.net.encoder.head.weight)[environments]
 
     def replayed_environments(self) -> list[int]:
         """The environments of generated samples: those of the snapshot, less an inferred current one."""

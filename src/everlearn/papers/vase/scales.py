@@ -43,6 +43,8 @@ PAPER_CAPACITY_STEP = 0.0003
 """The paper has five times as many steps per environment."""
 LONG = {"epochs": 4 * EPOCHS, **learner(max_capacity=25.0)}
 """Of more steps: latents for the object, beside those of the position."""
+KEPT_BY_REPLAY = learner(encoder_weight=100.0, replay_pixels="sampled", snapshot_every=2500)
+"""Replay that keeps what is encoded precisely, of images with as much detail as real ones (decision 10)."""
 LARGE_CAPACITY = learner(max_capacity=20.0)
 """Large objects show details that small ones do not have."""
 
@@ -111,14 +113,15 @@ def _choice(name: str) -> Series:
     )
 
 
-def _long(name: str) -> Series:
+def _long(name: str, settings: Settings = NONE, seeds: tuple[int, ...] = THREE) -> Series:
     """More epochs, and a capacity that grows for as long."""
     return _row(
         name,
+        settings=settings,
         smoke={"epochs": 3},
         laptop=LONG,
         paper=None,
-        seeds=THREE,
+        seeds=seeds,
         protocols=(*PROTOCOLS, *DISENTANGLED),
         stage=4 * STAGE,
     )
@@ -151,7 +154,9 @@ TABLE = (
         settings={**MIXED, **components("SD"), **learner(decoder_weight=0.0)},
         protocols=("environments", *DISENTANGLED),
     ),
-    *map(_long, ("CCI-VAE, 12 epochs", "SDA, 12 epochs")),
+    _long("CCI-VAE, 12 epochs"),
+    _long("SDA, 12 epochs", KEPT_BY_REPLAY),
+    _long("SDA, 12 epochs, mean pixels", seeds=(0,)),
     _three("CCI-VAE, five", "five"),
     _three("SDA, five", "five", protocols=(*PROTOCOLS, "cross-domain")),
     _three(f"SDA, five{ENTANGLED}", "five", settings=MIXED, protocols=(*PROTOCOLS, "cross-domain")),
