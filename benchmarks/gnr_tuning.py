@@ -46,11 +46,6 @@ CASES = {
         {"learning_rate": 0.01, "head_lr": 0.01, "backbone_lr": 1e-4},
         {"head_lr": (0.003, 0.01, 0.03), "backbone_lr": (1e-4, 1e-3)},
     ),
-    "last block nic": Case(
-        "last block nic PR-OD",
-        {"learning_rate": 0.01, "head_lr": 0.003, "backbone_lr": 1e-4},
-        {"head_lr": (0.001, 0.003, 0.01)},
-    ),
 }
 
 

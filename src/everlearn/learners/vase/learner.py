@@ -98,13 +98,13 @@ class VASE(VAELearner):
         "weight of the decoder distance; 0 is SD-[41], Ramapuram et al.", default=1.0, ge=0, le=1e6
     )
     encoder_weight: float = setting(
-        "weight of the encoder distance of latents that the replayed environment uses; others have 1, as all "
-        "have as published. A mean that moves by ten deviations of 0.01 then costs 0.01 only",
+        "weight of latents that the replayed environment uses in the encoder distance; published: 1, as for "
+        "all latents. A larger weight protects latents with small standard deviations",
         default=1.0, ge=0, le=1e6, late=True,
     )  # fmt: skip
     replay_pixels: Literal["mean", "sampled"] = setting(
-        'pixels of generated samples: "sampled" draws 0 or 1 as published, "mean" takes the probabilities; '
-        "the encoder of real images, which have more details than blurred means, is not kept by these",
+        'pixels of generated samples: "sampled" draws 0 or 1, as published; "mean" uses the probabilities, '
+        "blurred images that protect the encoding of images with details less",
         default="mean", late=True,
     )  # fmt: skip
     exploration: Literal["none", "imagined", "random"] = setting(

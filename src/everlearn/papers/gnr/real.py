@@ -67,7 +67,6 @@ RATES: dict[tuple[str, str], Settings] = {
     ("conv5_4", "nic"): learner(learning_rate=0.001, head_lr=0.001, backbone_lr=1e-4),
     ("frozen statistics", "nic"): learner(learning_rate=0.001, head_lr=0.001, backbone_lr=1e-4),
     ("last block", "nc"): learner(learning_rate=0.01, head_lr=0.003, backbone_lr=1e-4),
-    ("last block", "nic"): learner(learning_rate=0.01, head_lr=0.003, backbone_lr=1e-4),
     ("pooled", "nc"): learner(learning_rate=0.0003, head_lr=5e-4, backbone_lr=5e-5),
 }
 """Learning rates in the first task, and of the head and of the layers above the replayed one after it."""
@@ -174,11 +173,8 @@ FACTORS = {"lr / 3": 1 / 3, "3 x lr": 3.0}
 GENERATOR_EPOCHS = (1, 16)
 """Epochs of the generator per task, besides the paper's 4."""
 VARIED = ("PR-GD", "NR-GD")
-STANDALONE = (NAIVE, "naive PR-GD", "naive NR-GD")
 TABLE = (
     *(_row(layer, "nc", variant) for layer in OTHER_LAYERS for variant in COMPARED),
-    *(_row(LAST_BLOCK, "nic", variant) for variant in COMPARED),
-    *(_row(LAST_BLOCK, "nc", variant) for variant in STANDALONE),
     *(_row(FROZEN, "nic", variant, ONE_SEED) for variant in COMPARED),
     *(
         _variation("nc", variant, f"generator {n} epochs", learner(generator_epochs=n))
