@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from everlearn.papers.experiment import Run, Series, Settings, learner, slug, stream
 
 SEEDS = (0, 1, 2)
+FIVE_SEEDS = (0, 1, 2, 3, 4)
 ONE_SEED = (0,)
 """Seeds of runs that vary a setting."""
 NONE, FREE, NAIVE = "none", "free", "naive"
@@ -174,7 +175,8 @@ GENERATOR_EPOCHS = (1, 16)
 """Epochs of the generator per task, besides the paper's 4."""
 VARIED = ("PR-GD", "NR-GD")
 TABLE = (
-    *(_row(layer, "nc", variant) for layer in OTHER_LAYERS for variant in COMPARED),
+    *(_row(LAST_BLOCK, "nc", variant, FIVE_SEEDS) for variant in COMPARED),
+    *(_row(POOLED, "nc", variant) for variant in COMPARED),
     *(_row(FROZEN, "nic", variant, ONE_SEED) for variant in COMPARED),
     *(
         _variation("nc", variant, f"generator {n} epochs", learner(generator_epochs=n))
