@@ -47,7 +47,15 @@ def test_verdicts_on_accuracy_curves(check: Check, curves: list[list[float]], ho
 
 def test_runs_of_different_lengths_are_compared_after_the_shorter_one() -> None:
     found = claims.retains({"dcl": accuracy_group(CONSTANT * 5), "er": accuracy_group(SLOW)})
-    assert found == Verdict(True, "after 20 tasks: dcl 0.990, er 0.525; dcl after 100 tasks: 0.990")
+    assert found.observed == "after 20 tasks: dcl 0.990, er 0.525; dcl after 100 tasks: 0.990"
+    assert found.holds
+
+
+@pytest.mark.parametrize("n_seeds", [1, 2])
+@pytest.mark.parametrize("check", [claims.collapses, claims.retains, claims.increases, claims.decays])
+def test_verdicts_on_single_seeds_are_marked(check: Check, n_seeds: int) -> None:
+    groups = {"a": accuracy_group(CONSTANT, CONSTANT), "b": accuracy_group(*[CONSTANT] * n_seeds)}
+    assert check(groups).one_seed is (n_seeds == 1)
 
 
 def test_increases_must_hold_under_every_seed() -> None:

@@ -43,7 +43,8 @@ def collapses(groups: Groups) -> Verdict:
     early, end = _after(groups, EARLY), _after(groups, n)
     holds = max(early.values()) <= 2 / EARLY and max(end.values()) <= 2 / n
     reference = f"(a learner that knows only the latest task scores {1 / n:.3f})"
-    return Verdict(holds, f"after {EARLY} tasks: {listed(early)}; after {n} tasks: {listed(end)} {reference}")
+    observed = f"after {EARLY} tasks: {listed(early)}; after {n} tasks: {listed(end)} {reference}"
+    return Verdict(holds, observed, _is_one_seed(groups))
 
 
 def retains(groups: Groups) -> Verdict:
@@ -51,7 +52,8 @@ def retains(groups: Groups) -> Verdict:
     name, n = next(iter(groups)), _n_common(groups)
     there, (_, end, n_tasks) = _after(groups, n), _ends(groups[name])
     holds = there[name] == max(there.values()) and end > _best(groups[name]) - DROP
-    return Verdict(holds, f"after {n} tasks: {listed(there)}; {name} after {n_tasks} tasks: {end:.3f}")
+    observed = f"after {n} tasks: {listed(there)}; {name} after {n_tasks} tasks: {end:.3f}"
+    return Verdict(holds, observed, _is_one_seed(groups))
 
 
 def increases(groups: Groups) -> Verdict:
@@ -59,20 +61,22 @@ def increases(groups: Groups) -> Verdict:
     n = _n_common(groups)
     steps = pairwise([_each_after(group, n) for group in groups.values()])
     holds = all(low < high for below, above in steps for low, high in zip(below, above, strict=False))
-    return Verdict(holds, f"after {n} tasks: {listed(_after(groups, n))}")
+    return Verdict(holds, f"after {n} tasks: {listed(_after(groups, n))}", _is_one_seed(groups))
 
 
 def decays(groups: Groups) -> Verdict:
     """Accuracy ends below its maximum since the first tasks."""
     drop = {name: _best(group, since=EARLY) - _ends(group)[1] for name, group in groups.items()}
-    one_seed = min(len(group.runs) for group in groups.values()) == 1
-    return Verdict(min(drop.values()) > DROP, f"drop since task {EARLY}: {listed(drop)}", one_seed)
+    return Verdict(
+        min(drop.values()) > DROP, f"drop since task {EARLY}: {listed(drop)}", _is_one_seed(groups)
+    )
 
 
 def loses_half(groups: Groups) -> Verdict:
     """Less than half of the accuracy after the first task is left at the end."""
     ((start, end, n),) = map(_ends, groups.values())
-    return Verdict(end < start / 2, f"{start:.3f} after the first task, {end:.3f} after {n} tasks")
+    observed = f"{start:.3f} after the first task, {end:.3f} after {n} tasks"
+    return Verdict(end < start / 2, observed, _is_one_seed(groups))
 
 
 def improves(groups: Groups) -> Verdict:
@@ -136,6 +140,11 @@ def matches_better_than_pixels(groups: Groups) -> Verdict:
     shares = listed({name: choice.accuracy for name, choice in most.items()})
     observed = f"{ours.n_choices} choices: {shares}; chance {ours.chance:.3f}"
     return Verdict(ours.low > theirs.high, observed)
+
+
+def _is_one_seed(groups: Groups) -> bool:
+    """Whether any of the series has a single run."""
+    return min(len(group.runs) for group in groups.values()) == 1
 
 
 def _n_common(groups: Groups) -> int:
