@@ -250,7 +250,7 @@ EXPERIMENTS = (
     Experiment(
         "gnr-layers",
         "Other replay layers (not in the paper)",
-        tuple(name for layer in OTHER_LAYERS for name in of(f"{layer.name} nc", *COMPARED)),
+        (*of("last block nc", FREE, *COMPARED), *of("pooled nc", *COMPARED)),
         tuple(
             better(
                 f"{layer.name.capitalize()}: {text}.",

@@ -175,7 +175,7 @@ GENERATOR_EPOCHS = (1, 16)
 """Epochs of the generator per task, besides the paper's 4."""
 VARIED = ("PR-GD", "NR-GD")
 TABLE = (
-    *(_row(LAST_BLOCK, "nc", variant, FIVE_SEEDS) for variant in COMPARED),
+    *(_row(LAST_BLOCK, "nc", variant, FIVE_SEEDS) for variant in (FREE, *COMPARED)),
     *(_row(POOLED, "nc", variant) for variant in COMPARED),
     *(_row(FROZEN, "nic", variant, ONE_SEED) for variant in COMPARED),
     *(
