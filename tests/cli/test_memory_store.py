@@ -107,6 +107,7 @@ def test_an_interrupted_import_of_a_folder_leaves_no_class_incomplete(
         ("store import store --tasks 0:2", "images have shape"),
         ("store import store --tasks x", "'x' selects no task"),
         ("forget store 99", "the memory has no label 99"),
+        (f"forget store {'0' * 17}12", "the memory has no label 00"),
         ("forget store boat", "unknown class 'boat'; did you mean 'boot'?"),
         ("rename store 1 \n", "is no valid class name"),
         ("add store four.png --label -1", "label is -1"),

@@ -2,10 +2,13 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from everlearn.files import FolderLock
 from everlearn.studio.record_index import RecordIndex
+from everlearn.studio.security import NotFound
+from everlearn.studio.trash import Trash
 
 from .browser import open_page
 from .live_server import Studio
@@ -159,3 +162,12 @@ def test_records_are_edited_deleted_and_opened_on_the_page(
         dialog.get_by_role("button", name="Open").click()
         expect(page.get_by_label("Plot 1:far")).to_be_visible()
     assert json.loads((records / "dcl" / "notes.json").read_text())["tags"] == ["two", "words"]
+
+
+def test_items_of_the_trash_are_restored_into_the_folder_of_records_only(tmp_path: Path) -> None:
+    (tmp_path / "records" / ".trash" / "..%2Fother=0").mkdir(parents=True)
+    trash = Trash(tmp_path / "records")
+    assert trash.items() == []
+    with pytest.raises(NotFound):
+        trash.restore("..%2Fother=0")
+    assert not (tmp_path / "other").exists()

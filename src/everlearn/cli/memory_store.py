@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from everlearn.streams import Batch, Stream
 
 IMAGES_PER_EDIT = 2000
+MAX_DIGITS = 18
+"""Of a label."""
 
 app = App(name="store", help="Create, fill and search an on-disk memory.")
 
@@ -142,7 +144,7 @@ def find_label(word: str, names: Mapping[int, str], labels: "Collection[int] | O
         return named[0]
     if not (word.isascii() and word.isdecimal()):
         raise unknown("class", word[:80], names.values())
-    if int(word[:18]) not in labels:
+    if len(word) > MAX_DIGITS or int(word) not in labels:
         raise BadInput(f"the memory has no label {word:.80}; `everlearn memory list` shows all labels")
     return int(word)
 

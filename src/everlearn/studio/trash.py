@@ -1,7 +1,7 @@
 """Deleted records, which can be restored until the trash is emptied."""
 
 import shutil
-from pathlib import Path
+from pathlib import Path, PurePath
 from urllib.parse import quote, unquote
 
 from everlearn import files
@@ -26,8 +26,11 @@ class Trash:
         """The deleted records: the name of each item, and the former name of the record."""
         if self.folder.is_symlink() or not self.folder.is_dir():
             return []
-        names = sorted(path.name for path in self.folder.iterdir() if SEPARATOR in path.name)
-        return [{"item": name, "record": _record_name(name)} for name in names]
+        found = {
+            path.name: _record_name(path.name) for path in self.folder.iterdir() if SEPARATOR in path.name
+        }
+        # A folder that another program put here must not be restored outside the folder of records.
+        return [{"item": item, "record": found[item]} for item in sorted(found) if _is_inside(found[item])]
 
     def add(self, record: Record, name: str) -> None:
         """Move a record, which must not be running, to the trash."""
@@ -61,6 +64,11 @@ class Trash:
         for each in items:
             shutil.rmtree(self.folder / each["item"])
         return len(items)
+
+
+def _is_inside(name: str) -> bool:
+    path = PurePath(name)
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
 
 
 def _record_name(item: str) -> str:

@@ -351,3 +351,9 @@ def test_latents_activated_by_exploration_do_not_enter_the_statistics() -> None:
 def test_mask_low_is_at_most_mask_high() -> None:
     with pytest.raises(BadInput, match="mask_low"):
         VASE(**QUICK, mask_low=0.6)
+
+
+def test_no_images_have_no_environment_probabilities() -> None:
+    learner = trained()
+    shape = learner.environment_probabilities(bars(0).images).shape
+    assert learner.environment_probabilities(bars(0)[:0].images).shape == (0, shape[1])

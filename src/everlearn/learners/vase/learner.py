@@ -279,6 +279,8 @@ class VASE(VAELearner):
     @torch.no_grad()
     def environment_probabilities(self, images: Images) -> FloatArray:
         """q(s | x) of the classifier, (n, n_known)."""
+        if not len(images):  # PixelUnshuffle fails on empty batches
+            return np.zeros((0, len(self.environments.known)))
         features = self.net.encoder(self.to_pixels(images))[2]
         return self.environments.probabilities(features).cpu().double().numpy()
 
