@@ -93,7 +93,7 @@ def test_lines_differ_in_replay_only(prefix: str) -> None:
         settings = spec.learner.settings
         n_replayed = settings["replay_size"] if settings.get("source", "none") != "none" else 0
         if prefix != "pooled nc":
-            assert spec.batch_size + n_replayed == (32 if prefix == "nc" else 128), series
+            assert spec.batch_size + n_replayed == (128 if prefix == "nic" else 32), series
 
 
 @pytest.mark.parametrize("scenario", ["nc", "nic"])
