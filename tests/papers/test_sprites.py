@@ -4,13 +4,15 @@ from typing import Any
 
 import pytest
 
+from everlearn.evaluation import Row
 from everlearn.evaluation.protocols.multiple_choice import ChoiceScore, MultipleChoiceResult
 from everlearn.papers.experiment import Check, Verdict
 from everlearn.papers.sprites import SPRITES, claims
+from everlearn.reports.run_results import EvaluationResult, RunResults
 from everlearn.runs import run
 from everlearn.runs.events import Scored
 
-from .helpers import accuracy_group, protocol_group
+from .helpers import NO_RECORD, accuracy_group, group, protocol_group
 
 FALLING = [1 / k for k in range(1, 21)]
 CONSTANT = [0.99] * 20
@@ -56,6 +58,15 @@ def test_runs_of_different_lengths_are_compared_after_the_shorter_one() -> None:
 def test_verdicts_on_single_seeds_are_marked(check: Check, n_seeds: int) -> None:
     groups = {"a": accuracy_group(CONSTANT, CONSTANT), "b": accuracy_group(*[CONSTANT] * n_seeds)}
     assert check(groups).one_seed is (n_seeds == 1)
+
+
+def test_a_task_is_learned_even_if_the_first_evaluation_is_after_several() -> None:
+    """Average accuracy over ten tasks is 0.1 for a learner that knows only the latest one."""
+    row = Row.from_counts(9, list(range(10)), [0] * 9 + [10], [10] * 10)
+    results = RunResults(NO_RECORD, (EvaluationResult(row, None, {}),), 1.0)
+    results.ended = [{"n_images": 1}] * 10
+    check = claims.if_learned(claims.retains)
+    assert check({"dcl": accuracy_group(CONSTANT), "a-gem": group([results])}).holds
 
 
 def test_increases_must_hold_under_every_seed() -> None:

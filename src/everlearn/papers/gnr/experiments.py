@@ -269,7 +269,7 @@ EXPERIMENTS = (
         "convolution above them and the head are trained, with frozen statistics of batch normalization. "
         "Batches are a quarter of the paper's and there are 16 epochs, so that classifier and generator have "
         "464 steps per task (420 in the paper). The learning rates were chosen by PR-OD on seeds 8 and 9 in "
-        "runs of 28 steps per task, with the paper's batches and 4 epochs. In these, negative replay was 4.1 "
+        "runs of 32 steps per task, with the paper's batches and 4 epochs. In these, negative replay was 4.1 "
         "points below none under three seeds: the generator was hardly trained, and generated activations "
         'left features with a norm of 0.4, where real ones have 41. "pooled" replays the 256 features of '
         "MobileNet with the learning rates of conv5_4 and the paper's batches; only the head is trained, and "
