@@ -165,7 +165,7 @@ EXPERIMENTS = (
         ),
         partial(accuracy_curves, bottom=0.95),
         "Our DCL is nearly perfect after one epoch, so more epochs cannot improve it: the remaining "
-        "differences are single images among a thousand, with one seed for three and five epochs.",
+        "differences are single images among a thousand.",
     ),
     Experiment(
         "table-1",
