@@ -11,7 +11,7 @@ from torch import Tensor
 from everlearn.errors import BadInput
 from everlearn.learners.base import Losses, setting
 from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarMatch, ExemplarStore
-from everlearn.learners.image_comparison import ImageComparison, Residuals
+from everlearn.learners.image_comparison import ImageComparison, Residuals, contrast
 from everlearn.learners.stateful import Names
 from everlearn.networks import flops_per_image, minimize, pose, to_tensor
 from everlearn.networks.moments import poses_from_moments
@@ -264,10 +264,7 @@ class DCL(ExemplarLearner):
         """
         if self.residual == "robust":
             return match.ratios
-        images = self.exemplars.evenly_lit(images)
-        flat = images.reshape(len(images), -1, *images.shape[3:]).astype(np.float64)
-        contrast = np.square(flat - flat[:, :1]).reshape(len(images), -1).sum(1)
-        unexplained: Residuals = match.residuals / np.maximum(contrast, 1.0)
+        unexplained: Residuals = match.residuals / contrast(self.exemplars.evenly_lit(images))
         return unexplained * match.ratios
 
     def _trains(self, task: int) -> bool:

@@ -12,7 +12,7 @@ from torch.nn import functional
 from everlearn.learners.base import Losses, setting
 from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarMatch, ExemplarStore
 from everlearn.learners.feature_index import FeatureIndex, Views
-from everlearn.learners.image_comparison import Residuals
+from everlearn.learners.image_comparison import Residuals, contrast
 from everlearn.learners.stateful import Names
 from everlearn.networks import flops_per_image, make_backbone, pose, to_tensor
 from everlearn.networks.alignment import CONTRAST
@@ -159,10 +159,8 @@ class DCLFeatures(ExemplarLearner):
         self, images: Images, rows: IntArray, starts: Tensor, distances: Residuals
     ) -> tuple[Residuals, npt.NDArray[np.float64]]:
         """The share of the contrast of images that candidates (n, m) do not explain, and the best poses."""
-        flat = images.reshape(len(images), -1, *images.shape[3:]).astype(np.float64)
-        contrast = np.maximum(np.square(flat - flat[:, :1]).reshape(len(images), -1).sum(1), 1.0)
         residuals, _ = self.exemplars.align(images, rows, starts)
-        unexplained: Residuals = np.minimum(residuals / contrast[:, None], 1.0)
+        unexplained: Residuals = np.minimum(residuals / contrast(images)[:, None], 1.0)
         best = (distances + self.alignment_weight * unexplained).argmin(1)
         chosen = rows[np.arange(len(rows)), best][:, None]
         _, poses = self.exemplars.align(images, chosen, starts[torch.arange(len(rows)), best][:, None])

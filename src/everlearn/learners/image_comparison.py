@@ -66,6 +66,12 @@ class ImageComparison:
         return residual_scales(_channels(images)) if self.residual == "robust" else None
 
 
+def contrast(images: Images) -> Residuals:
+    """Sums (n,) of squared differences from the first pixel of each image, at least 1."""
+    flat = images.reshape(len(images), -1, *images.shape[3:]).astype(np.float64)
+    return np.maximum(np.square(flat - flat[:, :1]).reshape(len(images), -1).sum(1), 1.0)
+
+
 def background(exemplars: Images) -> Residuals:
     """The median level (C,) of corner pixels."""
     return np.asarray(np.median(_channels(exemplars[:, :1, :1]), axis=(0, 1, 2)), np.float64)

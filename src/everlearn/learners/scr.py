@@ -81,9 +81,8 @@ class SCR(ER):
         self.stored_means.clear()
 
     def footprint(self) -> Footprint:
-        return super().footprint() + Footprint(
-            weights=-n_bytes(self.net.head)
-        )  # the head only numbers labels
+        # The head only numbers labels.
+        return super().footprint() + Footprint(weights=-n_bytes(self.net.head))
 
 
 def supervised_contrastive(embeddings: Tensor, targets: Tensor, temperature: float) -> Tensor:
